@@ -22,7 +22,7 @@ function net() {
   return { process, counted, logged, later };
 }
 
-test('R20 (C2): a rejection that nobody handles is counted and logged with its stack', () => {
+test('a rejection that nobody handles is counted and logged with its stack', () => {
   const { process, counted, logged } = net();
   process.emit('unhandledRejection', new Error('no relationship found'));
   process.emit('uncaughtException', 'a string');

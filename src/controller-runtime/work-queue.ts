@@ -1,4 +1,5 @@
 // Keys to work on: each once however often it was added, never twice at a time, failures later and later.
+import { backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { QueueMetrics } from './queue-metrics.ts';
 
@@ -77,10 +78,10 @@ export class WorkQueue {
 
   /** Adds the key after a delay that doubles with each failure since `forget`. */
   addRateLimited(key: string): void {
-    const failures = this.#failures.get(key) ?? 0;
-    this.#failures.set(key, failures + 1);
+    const failures = this.failuresOf(key) + 1;
+    this.#failures.set(key, failures);
     const { baseDelayMs = 5, maxDelayMs = 1_000_000 } = this.#options;
-    this.addAfter(key, Math.min(baseDelayMs * 2 ** failures, maxDelayMs));
+    this.addAfter(key, backoffMs({ firstMs: baseDelayMs, longestMs: maxDelayMs }, failures));
   }
 
   forget(key: string): void {

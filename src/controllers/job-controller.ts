@@ -5,6 +5,7 @@ import type { Pod } from '../api/generated/types/core-v1.ts';
 import { findCondition, withConditionLast } from '../apimachinery/conditions.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { selectorFrom } from '../apimachinery/label-selector.ts';
+import { backoffMs } from '../base/backoff.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
@@ -15,7 +16,7 @@ import {
   defineController,
   watching,
 } from '../controller-runtime/define-controller.ts';
-import { failureAnnotations, hasIndexLimit, retryAt } from './job/index-failures.ts';
+import { failureAnnotations, hasIndexLimit, podBackoff, retryAt } from './job/index-failures.ts';
 import { jobFinished, jobSynced, podsCounted, type SyncAction } from './job/job-metrics.ts';
 import {
   countPods,
@@ -32,9 +33,6 @@ import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } f
 import { claim } from './workload/claim.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
 import { sameStatus } from './workload/same-status.ts';
-
-const firstBackoffMs = 10_000;
-const maxBackoffMs = 600_000;
 
 /** What is remembered of a job between reconciles; after a restart it is learnt again. */
 interface Memory {
@@ -86,7 +84,7 @@ function rememberEnds(memory: Memory, counts: JobCounts): void {
 }
 function msUntilNextPod(memory: Memory, now: number): number {
   if (memory.failuresInARow === 0) return 0;
-  const backoff = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (memory.failuresInARow - 1));
+  const backoff = backoffMs(podBackoff, memory.failuresInARow);
   return Math.max(0, memory.lastFailureAt + backoff - now);
 }
 
@@ -128,7 +126,10 @@ function dueIndexes(
     return failures === undefined ? 0 : Math.max(0, retryAt(failures) - now);
   };
   const waits = create.map(waitOf).filter((wait) => wait > 0);
-  return { due: create.filter((index) => waitOf(index) === 0), waitMs: Math.min(...waits, maxBackoffMs) };
+  return {
+    due: create.filter((index) => waitOf(index) === 0),
+    waitMs: Math.min(...waits, podBackoff.longestMs),
+  };
 }
 
 async function createPods(

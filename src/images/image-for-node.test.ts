@@ -131,7 +131,7 @@ test('an index without a fitting entry is refused as a registry’s is', async (
   );
 });
 
-test('what buildx says of how an image was built is no image: it is neither checked as one nor kept (N2)', async () => {
+test('what buildx says of how an image was built is no image: it is neither checked as one nor kept', async () => {
   const archive = attested('attested', { asPartOf: 'an index' });
   for (const file of [await archive, await attested('beside', { asPartOf: 'the archive' })]) {
     const { platforms } = await checkImageArchive(file);

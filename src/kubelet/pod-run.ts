@@ -1,5 +1,6 @@
 // Brings one pod to what it should be: carries out the actions of sync-pod until nothing is left to do.
 import type { Pod } from '../api/generated/types/core-v1.ts';
+import { type Backoff, backoffMs } from '../base/backoff.ts';
 import { untilAborted } from '../base/until-aborted.ts';
 import type { PodSandboxConfig } from '../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
@@ -28,6 +29,8 @@ export type StepResult = 'settled' | 'finished';
 /** A pod never needs more rounds than this in one go; then it waits for the next look. */
 const maxRounds = 64;
 const failureRetryMs = 5000;
+/** As upstream's operations on volumes. */
+const volumeBackoff: Backoff = { firstMs: 500, longestMs: 122_000 };
 
 export class PodRun {
   /** Why containers do not run although they should. */
@@ -104,9 +107,7 @@ export class PodRun {
         message: failure.message,
       });
       this.#options.publish();
-      // 0.5 s, doubled up to 2 minutes 2 seconds, as upstream's operation back-off.
-      this.#options.wakeIn(Math.min(500 * 2 ** this.#volumeFailures, 122_000));
-      this.#volumeFailures++;
+      this.#options.wakeIn(backoffMs(volumeBackoff, ++this.#volumeFailures));
       return this.#volumes !== undefined; // running pods live on with what they have
     }
     const refresh = this.#ctx.volumes.refreshInMs(pod);

@@ -22,7 +22,7 @@ function source(pieces: number, failing = false) {
   return { state, make };
 }
 
-test('R19 (C1): a reader that leaves ends the source, wherever it was', async () => {
+test('a reader that leaves ends the source, wherever it was', async () => {
   for (const pulls of [0, 1, 2, 7]) {
     const { state, make } = source(100);
     const body = pullBodyOf(make());

@@ -488,7 +488,7 @@ describe('a pod', () => {
     assert.equal(readFileSync(join(cluster.home, 'graceful/said'), 'utf8'), 'bye\n');
   });
 
-  test('that stops whatever is started in it is killed all the same (R4)', limit, async () => {
+  test('that stops whatever is started in it is killed all the same', limit, async () => {
     const command = ['sh', '-c', 'while true; do kill -STOP -1; done'];
     await kubectl.apply(pod('stops-all', { command }, { terminationGracePeriodSeconds: 1 }));
     await ready('stops-all');

@@ -159,7 +159,7 @@ class WatchedClock extends SetClock {
   }
 }
 
-test('pods leave a node with taints after as long as they tolerate them, whatever the clock says meanwhile (N6)', async (t) => {
+test('pods leave a node with taints after as long as they tolerate them, whatever the clock says meanwhile', async (t) => {
   const clock = new WatchedClock();
   const server = await startAll(t, clock);
   const client = server.controlPlane.clientFor(administrator);

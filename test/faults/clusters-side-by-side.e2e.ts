@@ -174,7 +174,7 @@ describe('three clusters on one machine', limit, () => {
     assert.equal(asked.stdout, '');
   });
 
-  test('R1 R2: a minute of churn while one is taken down and up: no query is lost in the others', async (t) => {
+  test('a minute of churn while one is taken down and up: no query is lost in the others', async (t) => {
     const [one, third, twin] = residents as [Resident, Resident, Resident];
     const ending = new AbortController();
     const beforeIt = await Promise.all([one, third].map(counts));

@@ -488,7 +488,7 @@ function processesOf(uid: string): string[] {
 /** A session that is held has two, its client's and the container's. */
 const ofNoSession = 1;
 
-test('R19 (C1), R20 (C2): hundreds of cuts of streams to real containers leave no descriptor, no process and no memory', {
+test('hundreds of cuts of streams to real containers leave no descriptor, no process and no memory', {
   timeout: 540_000 * rounds,
 }, async (t) => {
   const pids = await watched();

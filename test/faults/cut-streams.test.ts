@@ -347,7 +347,7 @@ async function settledHeap(): Promise<number> {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-test('R19 (C1), R20 (C2): thousands of cuts of every kind of stream leave no descriptor, no memory and no unhandled error', {
+test('thousands of cuts of every kind of stream leave no descriptor, no memory and no unhandled error', {
   timeout: 600_000,
 }, async (t) => {
   for (const cut of Object.values(kinds)) await strike(cut, 10);

@@ -6,7 +6,7 @@ import { startCluster } from './controllers-cluster.ts';
 
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
 
-test('bootstrap tokens go when they have expired, others and other secrets stay (R10)', async (t) => {
+test('bootstrap tokens go when they have expired, others and other secrets stay', async (t) => {
   const { client, until } = await startCluster(t);
   const create = (name: string, expiration: string | undefined, more: object = {}): Promise<unknown> =>
     client.create(secrets, {
@@ -36,7 +36,7 @@ test('bootstrap tokens go when they have expired, others and other secrets stay 
   assert.ok(await client.get(secrets, elsewhere), 'the cleaner acts in kube-system alone');
 });
 
-test('the lease of a node goes with the node (R10)', async (t) => {
+test('the lease of a node goes with the node', async (t) => {
   const { client, until } = await startCluster(t);
   const namespace = 'kube-node-lease';
   for (const name of ['gone', 'stays']) {

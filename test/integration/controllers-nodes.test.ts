@@ -58,7 +58,7 @@ const taintsOf = (node: Node | undefined): string[] =>
 const isEvicting = (node: Node): boolean => taintsOf(node).includes('unreachable:NoExecute');
 const both = ['unreachable:NoExecute', 'unreachable:NoSchedule'];
 
-test('most nodes fall silent: none is evicted from; then two, one after the other; then all, and none again (N7)', async (t) => {
+test('most nodes fall silent: none is evicted from; then two, one after the other; then all, and none again', async (t) => {
   const cluster = await startCluster(t, {
     nodeMonitorGracePeriodMs: 2000,
     nodeEvictions: { monitorPeriodMs: 1000, perSecond: 1 },

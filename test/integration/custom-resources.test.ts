@@ -141,7 +141,7 @@ test('status and scale are written apart; generation counts what is wanted', asy
   assert.equal(metadata.generation, 2);
 });
 
-test('finalizers of operators need no path: Argo CD names its own without one, and gets a warning as upstream (N9)', async () => {
+test('finalizers of operators need no path: Argo CD names its own without one, and gets a warning as upstream', async () => {
   await define('apps', 'App');
   const argo = 'resources-finalizer.argocd.example.io';
   const made = await cluster.ask('POST', path('apps'), {

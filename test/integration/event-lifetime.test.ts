@@ -56,7 +56,7 @@ async function start(t: TestContext, given?: Pick<Started, 'clock' | 'storage'>)
 const is = (status: number, answer: { status: number; text: string }): void =>
   assert.equal(answer.status, status, answer.text);
 
-test('an Event ends after an hour, a write renews it, one that changes nothing does not (R10)', async (t) => {
+test('an Event ends after an hour, a write renews it, one that changes nothing does not', async (t) => {
   const { server, clock, names } = await start(t);
   for (const name of ['renewed', 'same', 'left']) is(201, await server.request('POST', path, event(name)));
   const newer = {

@@ -201,7 +201,7 @@ test('pods that died with the machine are told as dead before they are started a
   });
 });
 
-test('att1 F8: a mirror pod is the picture of a pod that this node does not have: not run, and taken down', async (t) => {
+test('a mirror pod is the picture of a pod that this node does not have: not run, and taken down', async (t) => {
   const client = await simulatedNode(t, linux);
   await client.create(pods, pod('mirror', {}, { 'kubernetes.io/config.mirror': 'x' }));
   await eventually(async () => assert.rejects(get(client, 'mirror'), { reason: 'NotFound' }));

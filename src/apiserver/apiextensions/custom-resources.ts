@@ -1,8 +1,10 @@
 // Turns CustomResourceDefinitions into kinds of the running server, says so in their status, and clears away the
 // objects of one that is deleted.
+
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import { ensure, meta, nameOf, num, obj, objs, strs } from '../../apimachinery/json-access.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import { Ending } from '../../base/ending.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -56,8 +58,7 @@ function schemasOf(crd: JsonObject): string {
 }
 
 /** After the write of a definition failed; less and less often. */
-const firstRetryMs = 500;
-const longestRetryMs = 60_000;
+const retryBackoff: Backoff = { firstMs: 500, longestMs: 60_000 };
 
 export class CustomResources {
   readonly #config: CustomResourcesConfig;
@@ -236,9 +237,10 @@ export class CustomResources {
   /** Nothing else may ever happen to a definition whose write failed. */
   #retryAfter(failed: boolean): void {
     this.#cancelRetry();
-    const ms = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
     this.#failures = failed ? this.#failures + 1 : 0;
-    if (failed && !this.#isClosed) this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed([]));
+    if (!failed || this.#isClosed) return;
+    const ms = backoffMs(retryBackoff, this.#failures);
+    this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed([]));
   }
 
   async #write(name: string): Promise<void> {

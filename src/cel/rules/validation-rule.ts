@@ -7,6 +7,7 @@ import {
   type StructuralSchema,
   valuesOf,
 } from '../../apimachinery/structural/structural-schema.ts';
+import { htmlSafeJson } from '../../base/html-safe-json.ts';
 
 export interface ValidationRule {
   readonly rule: string;
@@ -54,17 +55,14 @@ export function hasRules(schema: StructuralSchema): boolean {
 export const validationText = ({ message, rule }: ValidationRule): string =>
   (message === '' ? rule : message).trim();
 
-const escaped: Readonly<Record<string, string>> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026' };
-
 /** As upstream's messages show a rule that is wrong: its fields as Go has them. */
 export function shownRule(rule: ValidationRule): string {
-  const shown = {
+  return htmlSafeJson({
     Rule: rule.rule,
     Message: rule.message,
     MessageExpression: rule.messageExpression,
     Reason: rule.reason === '' ? null : rule.reason,
     FieldPath: rule.fieldPath,
     OptionalOldSelf: rule.optionalOldSelf ?? null,
-  };
-  return JSON.stringify(shown).replace(/[<>&]/g, (character) => escaped[character]!);
+  });
 }

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { readEncryptionConfiguration } from '../../api/config/encryption-configuration.ts';
 import type { HealthCheck } from '../../apiserver/healthz.ts';
+import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -196,7 +197,8 @@ async function follow(
   const { clock, log, everyMs = 60_000 } = following.deps;
   const { measures, signal } = following;
   for (let failures = 0; ; ) {
-    const pauseMs = failures === 0 ? everyMs : Math.min(everyMs, firstRetryMs * 2 ** Math.min(failures, 10));
+    const pauseMs =
+      failures === 0 ? everyMs : backoffMs({ firstMs: 2 * firstRetryMs, longestMs: everyMs }, failures);
     await clock.sleep(pauseMs, signal).catch(() => {});
     if (signal.aborted) return;
     try {

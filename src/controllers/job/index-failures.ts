@@ -1,14 +1,15 @@
 // Failures of each index of a job that has a limit for each of them. Pure.
 import type { Job } from '../../api/generated/types/batch-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import { parseIndexes } from './completed-indexes.ts';
 import { finishedAt, hasFailed, indexOf } from './job-pod.ts';
 import { failureVerdict } from './pod-failure-policy.ts';
 
 const countKey = 'batch.kubernetes.io/job-index-failure-count';
 const ignoredKey = 'batch.kubernetes.io/job-index-ignored-failure-count';
-const firstBackoffMs = 10_000;
-const maxBackoffMs = 600_000;
+/** Of a job's next pod, and of an index's. */
+export const podBackoff: Backoff = { firstMs: 10_000, longestMs: 600_000 };
 
 export interface IndexFailures {
   readonly counted: number;
@@ -66,5 +67,5 @@ export const failureAnnotations = (failures: IndexFailures | undefined): Record<
 
 /** When an index may be tried again. */
 export function retryAt({ counted, lastAt }: IndexFailures): number {
-  return counted === 0 ? lastAt : lastAt + Math.min(maxBackoffMs, firstBackoffMs * 2 ** (counted - 1));
+  return counted === 0 ? lastAt : lastAt + backoffMs(podBackoff, counted);
 }

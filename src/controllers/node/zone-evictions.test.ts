@@ -40,7 +40,7 @@ describe('ZoneEvictions', () => {
     assert.equal(evictions.waitFor(node('a', 'True'), start + 16 * second), never);
     assert.equal(evictions.waitFor(zone(1, 'a')[0]!, start + 17 * second), 5 * second);
   });
-  it('let nobody go where most of a small zone is silent, and go on as slowly when it is not (N7)', () => {
+  it('let nobody go where most of a small zone is silent, and go on as slowly when it is not', () => {
     const evictions = new ZoneEvictions(usualEvictionRates);
     assert.deepEqual(evictions.look(new Zones(zone(4, '')), start), { again: [], total: undefined });
     assert.deepEqual(evictions.look(new Zones(zone(4, 'ab')), start).again, []);

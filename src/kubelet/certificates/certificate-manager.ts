@@ -2,6 +2,7 @@
 import { certificatesigningrequests } from '../../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types/certificates-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
@@ -31,8 +32,8 @@ export interface CertificateManagerOptions {
 
 /** As upstream: how long an answer is waited for before it is asked again. */
 const answerMs = 15 * 60_000;
-const firstPauseMs = 1000;
-const longestPauseMs = 60_000;
+const looks: Backoff = { firstMs: 100, longestMs: 5_000 };
+const tries: Backoff = { firstMs: 1_000, longestMs: 60_000 };
 /** Timers are not set for longer; the store may have changed by then anyway. */
 const longestSleepMs = 3_600_000;
 
@@ -60,7 +61,7 @@ async function obtain(options: CertificateManagerOptions, signal: AbortSignal): 
   });
   const { name } = metadata;
   const until = clock.now() + answerMs;
-  for (let pause = 100; clock.now() < until; pause = Math.min(pause * 2, 5000)) {
+  for (let looked = 1; clock.now() < until; looked++) {
     const request = await client.get(certificatesigningrequests, { name }).catch((error: unknown) => {
       // Only a request that is gone is of no more use: for what it asks, the key is here alone.
       if (signal.aborted || isStatusError(error, 'NotFound')) throw error;
@@ -75,7 +76,7 @@ async function obtain(options: CertificateManagerOptions, signal: AbortSignal): 
       if (!isPairOf(pem, privateKeyPem)) throw new Error(`${name} was signed for another key`);
       return pem + privateKeyPem;
     }
-    await clock.sleep(pause, signal);
+    await clock.sleep(backoffMs(looks, looked), signal);
   }
   throw new Error(`${name} was neither approved nor signed in ${answerMs / 60_000} minutes`);
 }
@@ -96,7 +97,7 @@ export function startCertificateManager(options: CertificateManagerOptions): { s
     }
   };
   const run = async (): Promise<void> => {
-    let pause = firstPauseMs;
+    let failures = 0;
     let fraction = random.fraction();
     while (!signal.aborted) {
       const left = rest(fraction);
@@ -108,13 +109,12 @@ export function startCertificateManager(options: CertificateManagerOptions): { s
         store.replace(await obtain(options, signal));
         options.renewed();
         log.info({ signerName }, 'a new certificate is in use');
-        pause = firstPauseMs;
+        failures = 0;
         fraction = random.fraction();
       } catch (error) {
         if (signal.aborted) return;
         log.warn({ error, signerName }, 'no new certificate; it is asked for again');
-        await clock.sleep(pause, signal);
-        pause = Math.min(pause * 2, longestPauseMs);
+        await clock.sleep(backoffMs(tries, ++failures), signal);
       }
     }
   };

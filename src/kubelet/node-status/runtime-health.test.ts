@@ -6,7 +6,7 @@ import type { Cri } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 import { runtimeHealth } from './runtime-health.ts';
 
-test('a list of images that can not be sent keeps the last one, and the rest of the status goes on; B6: what the node lacks besides is a problem of it', async () => {
+test('a list of images that can not be sent keeps the last one, and the rest of the status goes on; what the node lacks besides is a problem of it', async () => {
   let tooLong = false;
   const cri = {
     runtime: {

@@ -52,7 +52,7 @@ function probed(t: TestContext, probe: Probe, ranMs = 0, kind = 'readinessProbe'
   return { clock, prober, seen, metrics, pass, pod };
 }
 
-test('probes go on whatever day it is set to be (N11)', async (t) => {
+test('probes go on whatever day it is set to be', async (t) => {
   const { clock, prober, seen, pass } = probed(t, { failureThreshold: 1 });
   await pass(3);
   assert.equal(prober.readiness('id'), true);

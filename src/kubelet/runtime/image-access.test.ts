@@ -268,7 +268,7 @@ test('a secret that was changed since opens what it opened; one that is like it 
     assert.equal(openingSecret(known, [{ ...changed, ...other }]), undefined, JSON.stringify(other));
 });
 
-test('an image that was loaded stays open to all when the same one is pulled by another name (N5)', async (t) => {
+test('an image that was loaded stays open to all when the same one is pulled by another name', async (t) => {
   const loaded = 'porthole.local/x:1';
   const images: Image[] = [{ id: 'sha256:x', repoTags: [image, loaded] }];
   const access = agent(folder(t), images);

@@ -1,5 +1,6 @@
 // Pods that wait for a node: ready to try, backing off, or unschedulable until something changes.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Heap } from '../../base/heap.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
@@ -12,8 +13,7 @@ import {
   type WaitingIn,
 } from './pending-metrics.ts';
 
-const initialBackoffMs = 1_000;
-const maxBackoffMs = 10_000;
+const podBackoff: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 /** A pod is tried again after this even when nothing told us to (upstream: 5 minutes). */
 const flushUnschedulableAfterMs = 300_000;
 
@@ -207,7 +207,7 @@ export class SchedulingQueue implements PendingPods {
   }
 
   #backoffMs(queued: QueuedPod): number {
-    return Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, queued.attempts - 1));
+    return backoffMs(podBackoff, queued.attempts);
   }
 
   /** Until an event that may help. */

@@ -1,4 +1,5 @@
 // Follows a store from its first list on: a watch that ends is begun anew where it was, and where that is forgotten, with a list.
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { listWhole } from '../list-whole.ts';
 import type { Entry, Key, OnEvents, Revision, Storage, StorageEvent, WatchEnd } from '../storage.ts';
@@ -18,8 +19,7 @@ export interface FirstState {
 }
 
 /** A store that can't be read is asked again, less and less often. */
-const firstPauseMs = 50;
-const longestPauseMs = 5_000;
+const pauses: Backoff = { firstMs: 50, longestMs: 5_000 };
 
 export class StoreFeed {
   readonly #storage: Storage;
@@ -107,7 +107,7 @@ export class StoreFeed {
   }
 
   async #pause(failures: number): Promise<void> {
-    const ms = Math.min(firstPauseMs * 2 ** failures, longestPauseMs);
+    const ms = backoffMs(pauses, failures + 1);
     // Closing ends the pause; the loop then sees it.
     await this.#clock.sleep(ms, this.#closing.signal).catch(() => {});
   }

@@ -4,6 +4,7 @@ import type {
   ValidatingAdmissionPolicyBinding,
 } from '../../../api/generated/types/admissionregistration-v1.ts';
 import { forbidden, StatusError } from '../../../apimachinery/errors.ts';
+import { htmlSafeJson } from '../../../base/html-safe-json.ts';
 import type { Slice } from '../../../base/turns.ts';
 import type { AuthzAnswers } from '../../../cel/libraries/authz.ts';
 import type { AdmissionRequest } from '../admission.ts';
@@ -49,13 +50,6 @@ function truncated(text: string): string {
   while ((bytes[end]! & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
 }
-
-/** JSON as Go's encoder writes it, which keeps it out of the way of HTML. */
-const goJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 
 /** What the bindings of a policy have to say to the audit log: values of one key are told together. */
 class Annotations {
@@ -208,7 +202,7 @@ export class ValidatingPolicies {
       } else if (action === 'Audit') {
         verdict.request.annotate(
           'validation.policy.admission.k8s.io/validation_failure',
-          goJson([
+          htmlSafeJson([
             {
               message: decision.message,
               policy: policyName,

@@ -327,6 +327,41 @@ test('the definition is followed: another webhook, none, and another stored vers
   });
 });
 
+test('a definition is served when somebody can trust its webhook, and loses that no more', async () => {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const conversion = (caBundle: string): object => ({
+    strategy: 'Webhook',
+    webhook: { clientConfig: { url: `${server.url}/convert`, caBundle }, conversionReviewVersions: ['v1'] },
+  });
+  const name = `trusted.${group}`;
+  const names = { plural: 'trusted', kind: 'Trusted' };
+  const spec = { group, scope: 'Namespaced', names, versions, conversion: conversion(base64('none')) };
+  const made = await ask('POST', crds, { metadata: { name }, spec });
+  assert.equal(made.status, 201, made.text);
+  const established = async (): Promise<unknown[]> => {
+    const { status } = (await ask('GET', `${crds}/${name}`)).body;
+    const { conditions = [] } = status as { conditions?: Record<string, string>[] };
+    const found = conditions.find(({ type }) => type === 'Established');
+    return [found?.['status'], found?.['reason'], found?.['message']];
+  };
+  const is = (expected: string[]): Promise<void> =>
+    eventually(async () => assert.deepEqual(await established(), expected), { everyMs: 5 });
+  await is(['False', 'InvalidCABundle', 'The conversion webhook CABundle is invalid']);
+  assert.equal((await ask('GET', path('trusted', 'v1'))).status, 404);
+  const change = (caBundle: string) =>
+    ask('PATCH', `${crds}/${name}`, { spec: { conversion: conversion(caBundle) } }, merge);
+  assert.equal((await change(base64('other'))).status, 200, 'it is not served yet');
+  assert.equal((await change(server.caBundle)).status, 200);
+  await is(['True', 'InitialNamesAccepted', 'the initial names have been accepted']);
+  const refused = await change(base64('none'));
+  assert.equal(refused.status, 422, refused.text);
+  assert.equal(
+    refused.body['message'],
+    `CustomResourceDefinition.apiextensions.k8s.io "${name}" is invalid: spec.conversion.webhookClientConfig.caBundle: Invalid value: "${base64('none')}": unable to load root certificates: unable to parse bytes as PEM block`,
+  );
+  await is(['True', 'InitialNamesAccepted', 'the initial names have been accepted']);
+});
+
 test('admission webhooks see an equivalent version as the conversion webhook tells it, and scale as it is', async () => {
   await define('judged', 'Judged');
   const registration = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';

@@ -4,6 +4,7 @@ import { type Condition, findCondition, withCondition } from '../../apimachinery
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { jsonEqual } from '../../apimachinery/equality.ts';
 import { obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { caBundleFault } from '../../crypto/ca-bundle.ts';
 
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
@@ -19,8 +20,22 @@ export interface TakenNames {
   readonly kind: (name: string) => boolean;
 }
 
+/** Why nobody can trust the conversion webhook of the definition. undefined: somebody may, or there is none. */
+export function conversionBundleFault(crd: JsonObject): string | undefined {
+  const { webhook } = obj(obj(crd['spec'])['conversion']);
+  const bundle = str(obj(obj(webhook)['clientConfig'])['caBundle']);
+  return bundle === '' ? undefined : caBundleFault(Buffer.from(bundle, 'base64').toString());
+}
+
 /** undefined: once established, always established. */
 function establishment(crd: JsonObject, accepted: boolean): Condition | undefined {
+  if (accepted && !isEstablished(crd) && conversionBundleFault(crd) !== undefined)
+    return {
+      type: 'Established',
+      status: 'False',
+      reason: 'InvalidCABundle',
+      message: 'The conversion webhook CABundle is invalid',
+    };
   if (accepted)
     return {
       type: 'Established',

@@ -1,13 +1,14 @@
 // Rules of CustomResourceDefinitions are compiled, and what they may cost is estimated, before a definition is stored. A
-// schema that did not change is not looked at again: what was stored stays writable.
+// schema that did not change is not looked at again: what was stored stays writable. So with the authorities of its webhook.
 import { placedSchemas } from '../../api/apiextensions/v1/validate-spec.ts';
 import type { JsonObject, WrittenRules } from '../../apimachinery/declaration.ts';
 import { semanticEqual } from '../../apimachinery/equality.ts';
-import type { FieldError } from '../../apimachinery/field-error.ts';
-import { obj, objs, spec } from '../../apimachinery/json-access.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
+import { obj, objs, spec, str } from '../../apimachinery/json-access.ts';
 import { defaultErrors } from '../../apimachinery/structural/default-rules.ts';
 import { structuralErrors } from '../../apimachinery/structural/structural-rules.ts';
 import type { StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
+import { conversionBundleFault, isEstablished } from '../../apiserver/apiextensions/definition-status.ts';
 import type { RestHandler } from '../../apiserver/registry/rest-storage.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
 
@@ -51,9 +52,34 @@ async function load(): Promise<WrittenRules> {
 const isWithin = (field: string, path: string): boolean =>
   field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`);
 
+const bundleOf = (crd: JsonObject): string =>
+  str(obj(obj(obj(spec(crd)['conversion'])['webhook'])['clientConfig'])['caBundle']);
+
+/** As upstream: one that never worked may stay what it is, and a definition that is not yet served may have any. */
+function bundleErrors(crd: JsonObject, old: JsonObject | undefined): FieldError[] {
+  const bundle = bundleOf(crd);
+  if (old === undefined || bundle === '' || bundle === bundleOf(old)) return [];
+  if (obj(spec(crd)['conversion'])['strategy'] !== 'Webhook' || !isEstablished(old)) return [];
+  const why = conversionBundleFault(crd);
+  if (why === undefined || conversionBundleFault(old) !== undefined) return [];
+  return [invalid('spec.conversion.webhookClientConfig.caBundle', bundle, why)];
+}
+
+/** With what is wrong in any case. */
+async function rulesWith(errors: readonly FieldError[], isNew: boolean): Promise<WrittenRules> {
+  const rules = isNew ? await load() : undefined;
+  return function* (...given) {
+    return rules === undefined ? errors : [...errors, ...(yield* rules(...given))];
+  };
+}
+
 export const definitionRules: RestHandler = {
   hooks: {
-    rules: (crd, old, { subresource }) =>
-      subresource === 'status' || newSchemas(crd, old).length === 0 ? undefined : load(),
+    rules: (crd, old, { subresource }) => {
+      if (subresource === 'status') return undefined;
+      const errors = bundleErrors(crd, old);
+      const isNew = newSchemas(crd, old).length > 0;
+      return isNew || errors.length > 0 ? rulesWith(errors, isNew) : undefined;
+    },
   },
 };

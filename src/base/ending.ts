@@ -1,4 +1,9 @@
 // That something is over, told once to all who asked; whoever asks no more is forgotten.
+import type { Turns } from './turns.ts';
+
+/** Told in one turn. */
+const together = 64;
+
 export class Ending {
   #isOver = false;
   readonly #waiting = new Set<() => void>();
@@ -13,10 +18,17 @@ export class Ending {
     return () => void this.#waiting.delete(callback);
   }
 
-  end(): void {
+  /** It is over at once; where many wait they are told in `turns`. */
+  end(turns: Pick<Turns, 'call'>): void {
     this.#isOver = true;
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const tell of waiting) tell();
+    let told = 0;
+    for (const tell of this.#waiting) {
+      if (told++ === together) {
+        turns.call(() => this.end(turns));
+        return;
+      }
+      this.#waiting.delete(tell);
+      tell();
+    }
   }
 }

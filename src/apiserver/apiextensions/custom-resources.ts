@@ -163,7 +163,8 @@ export class CustomResources {
     for (const key of before?.scales ?? []) if (!now?.scales.includes(key)) rest.delete(key);
     scheme.setCustomKinds(name, now?.kinds ?? []);
     // Who lists anew finds the new kinds.
-    if (before !== undefined && before.replaced !== now?.replaced) before.replaced.end();
+    if (before !== undefined && before.replaced !== now?.replaced)
+      before.replaced.end(this.#config.conversion.turns);
     for (const refused of this.#names.set(name, crd)) this.#due.add(refused);
     if (crd !== undefined && (isBeingDeleted(crd) || this.#statusOf(crd) !== crd['status']))
       this.#due.add(name);

@@ -19,6 +19,7 @@ const rows = [
   ['POST', pods, noSelectors],
   ['GET', '/api/v1/watch/namespaces/default/pods', noSelectors],
   ['GET', '/apis/apps/v1/watch/deployments', noSelectors],
+  ['GET', '//api/v1/watch/namespaces/default/pods', noSelectors],
   ['GET', '/metrics', noSelectors],
 ] as const;
 for (const [method, path, expected] of rows)

@@ -33,7 +33,8 @@ interface Asked {
 
 /** The verbs whose selectors upstream's authorizers are told: others do not keep to what their query says. */
 const many: readonly string[] = ['list', 'watch', 'deletecollection'];
-const oldWatchPath = /^\/api(?:s\/[^/]+)?\/[^/]+\/watch\//;
+/** As a path is read: slashes before it count as one. */
+const oldWatchPath = /^\/+api(?:s\/[^/]+)?\/[^/]+\/watch\//;
 
 /** Of requests for many, unless they are so by an old path; the query is read when it says something. */
 export function selectorsOf({ request, info, query }: Asked): QuerySelectors {

@@ -25,13 +25,13 @@ const format: FrameFormat = {
 const stored = (bytes: number): Buffer =>
   Buffer.from(JSON.stringify({ kind: 'ConfigMap', data: { x: 'x'.repeat(bytes) } }));
 
-function begin(values: readonly Buffer[], ends?: Ending) {
+function begin(values: readonly Buffer[], ends?: Ending, events: WatchCursor = cursor) {
   const due: (() => void)[] = [];
   const body = new WatchBody({
     clock: new FakeClock(),
     turns: new Turns((run) => due.push(run)),
     format,
-    cursor,
+    cursor: events,
     matches: undefined,
     initial: values.map((value) => ({ value }) as CachedObject),
     initialEnd: undefined,
@@ -101,7 +101,7 @@ test('what ends it while it sends its beginning lets it send that; what ended it
   const ends = new Ending();
   const { body, due } = begin([stored(20), stored(30)], ends);
   const woken = new Promise<void>((resolve) => body.onReady(resolve));
-  ends.end();
+  ends.end({ call: (run) => run() });
   await woken;
   let sent = '';
   for (let piece = body.pull(most); piece !== null; piece = body.pull(most)) {
@@ -114,4 +114,19 @@ test('what ends it while it sends its beginning lets it send that; what ended it
   assert.equal(late.pull(most), null);
   await settled();
   assert.equal(isInitialized(), true);
+});
+
+test('what is stored since it ended is not shown, though it was not told of its end yet', () => {
+  const ends = new Ending();
+  const object = { value: stored(20) } as CachedObject;
+  const events = {
+    ...cursor,
+    next: () => ({ type: 'ADDED', object, revision: 2 }),
+  } as unknown as WatchCursor;
+  const { body } = begin([], ends, events);
+  for (let others = 0; others < 100; others++) ends.onEnd(() => {});
+  const { body: last } = begin([], ends, events);
+  ends.end({ call: () => {} });
+  assert.equal(body.pull(most), null);
+  assert.equal(last.pull(most), null);
 });

@@ -212,6 +212,11 @@ export class WatchBody implements PullBody {
       return bookmarkFrame(format, revision, true);
     }
     this.#begin();
+    // It may be told of that later than it would see what is stored since.
+    if (this.#options.ends?.isOver === true) {
+      this.#bookmarkDue = false;
+      this.#over = true;
+    }
     const event = this.#over ? undefined : this.#nextEvent();
     if (event !== undefined) return event;
     return this.#bookmark();

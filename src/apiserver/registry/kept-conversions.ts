@@ -5,6 +5,9 @@ type ByVersion<T> = Map<ResourceDeclaration, T>;
 
 const defaultBytes = 64 * 1024 * 1024;
 
+/** What it takes to remember anything at all of one stored value. */
+const entryBytes = 512;
+
 /** What was made of stored bytes, for one version or several. */
 export class KeptByBytes<T> {
   /** By stored bytes, those least asked for first. */
@@ -49,7 +52,7 @@ export class KeptByBytes<T> {
 
   /** The stored bytes count, too: they would be gone with their object. */
   #sizeOf(value: Buffer, versions: ByVersion<T>): number {
-    let size = value.length;
+    let size = entryBytes + value.length;
     for (const made of versions.values()) size += this.#weigh(made, value);
     return size;
   }

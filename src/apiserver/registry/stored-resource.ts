@@ -2,7 +2,7 @@
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
-import { dropZeros } from '../../apimachinery/zero-values.ts';
+import { dropZeros, dropZerosSteps } from '../../apimachinery/zero-values.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
@@ -89,7 +89,10 @@ export class StoredResource {
   /** Changes of large objects. */
   readonly changes: OneByOne;
   readonly #form: ServedForm;
-  /** What is not newer was perhaps written by an older server, which kept zeros. */
+  /**
+   * What is not newer was perhaps written by an older server, which kept zeros. What an older one beside this writes later
+   * keeps them: their objects are the same, and a write of them counts as a change.
+   */
   readonly #firstRevision: number;
   /** Of a kind whose versions only a webhook can tell. */
   readonly remote: RemoteVersions | undefined;
@@ -147,15 +150,21 @@ export class StoredResource {
   }
   /** Parses stored bytes and turns them into the served version, if nobody else has to be asked for it. */
   served(value: Buffer): JsonObject {
-    return this.#converted(decodeEntry(value), value);
+    const object = decodeEntry(value);
+    if (this.#mayHaveZeros(value)) dropZeros(this.deps.plans, this.deps.storageDeclaration.type, object);
+    return this.#converted(object);
   }
   /** The same in steps, for large objects. */
   *servedSteps(value: Buffer): Steps<JsonObject> {
-    return this.#converted(yield* decodeEntrySteps(value), value);
+    const { plans, storageDeclaration } = this.deps;
+    const object = yield* decodeEntrySteps(value);
+    if (this.#mayHaveZeros(value)) yield* dropZerosSteps(plans, storageDeclaration.type, object);
+    return this.#converted(object);
   }
-  #converted(object: JsonObject, value: Buffer): JsonObject {
-    const { storageDeclaration, plans } = this.deps;
-    if (revisionIn(value) <= this.#firstRevision) dropZeros(plans, storageDeclaration.type, object);
+  #mayHaveZeros(value: Buffer): boolean {
+    return revisionIn(value) <= this.#firstRevision;
+  }
+  #converted(object: JsonObject): JsonObject {
     const conversion = this.deps.declaration.conversion;
     return conversion ? conversion.fromStorage(object) : object;
   }

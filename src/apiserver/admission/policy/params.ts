@@ -18,6 +18,8 @@ import { namespaceOf } from '../webhook/matcher.ts';
 export class ConfigurationError extends Error {}
 
 const keptBytes = 32 * 1024 * 1024;
+/** Of a byte of JSON, parsed: objects of short fields take that much. */
+const parsedBytes = 8;
 
 const asGo = ({ apiVersion = '', kind = '' }: ParamKind): string =>
   `&ParamKind{APIVersion:${apiVersion},Kind:${kind},}`;
@@ -46,7 +48,7 @@ export class Params {
   readonly #conversions: KeptConversions;
   readonly #remotes = new WeakMap<ResourceDeclaration, RemoteVersions>();
   /** As policies read them: whoever asks for the same stored version next parses nothing. */
-  readonly #kept = new KeptByBytes<JsonObject>(keptBytes, (_, { length }) => length);
+  readonly #kept = new KeptByBytes<JsonObject>(keptBytes, (_, { length }) => parsedBytes * length);
 
   constructor(live: LiveObjects, conversions: KeptConversions) {
     this.#live = live;

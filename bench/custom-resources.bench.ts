@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench, Measurement } from './bench.ts';
 import { quantile } from './bench.ts';
+import { ruledDefinition, ruledSpec } from './harness/definitions.ts';
 import { cpuMicros, memory } from './harness/process-cost.ts';
 import { type BenchServer, load, scratch, startBenchServer } from './harness/servers.ts';
 
@@ -48,58 +49,11 @@ function definition(): string {
   });
 }
 
-/** Some 60 KB with 20 rules, of which an object meets most. */
-function ruledDefinition(): object {
-  const text = { type: 'string', maxLength: 253, description: 'What this field is for, in many words.' };
-  const fields = (count: number, of: object): object =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, of]));
-  const rule = {
-    rule: 'has(self.field0) == has(self.field1) && (!has(self.size) || self.size < 100)',
-    message: 'fields come together',
-  };
-  const part = {
-    type: 'object',
-    properties: { ...fields(12, text), size: { type: 'integer' } },
-    'x-kubernetes-validations': [rule],
-  };
-  const list = {
-    type: 'array',
-    maxItems: 16,
-    items: part,
-    'x-kubernetes-validations': [
-      { rule: 'self.all(a, self.exists_one(b, a.field0 == b.field0))', message: 'each has another name' },
-    ],
-  };
-  const spec = { type: 'object', properties: { ...fields(18, part), list } };
-  const status = { type: 'object', properties: fields(20, { type: 'object', properties: fields(20, text) }) };
-  return {
-    metadata: { name: 'ruled.example.com' },
-    spec: {
-      group: 'example.com',
-      scope: 'Namespaced',
-      names: { plural: 'ruled', kind: 'Ruled' },
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', properties: { spec, status } } },
-          subresources: { status: {} },
-        },
-      ],
-    },
-  };
-}
-
 /** CPU of one create of an object with rules, in microseconds. */
 async function createRuled(server: BenchServer): Promise<number> {
   await server.client.raw({ method: 'POST', path, body: ruledDefinition() });
   await delay(settleMs);
-  const part = { field0: 'a', field1: 'b', field2: 'some value', size: 7 };
-  const spec = {
-    ...Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`field${i}`, part])),
-    list: Array.from({ length: 4 }, (_, i) => ({ ...part, field0: `name-${i}` })),
-  };
+  const spec = ruledSpec();
   const creates = async (from: number, total: number): Promise<void> => {
     await load(server.target, {
       kind: 'requests',

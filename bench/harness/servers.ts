@@ -19,7 +19,7 @@ export function scratch(): string {
 }
 
 /** A process that ends with this one, however this one ends. */
-const withUs = (program: string, args: readonly string[]): [string, string[]] => [
+export const withUs = (program: string, args: readonly string[]): [string, string[]] => [
   'setpriv',
   ['--pdeathsig', 'KILL', program, ...args],
 ];

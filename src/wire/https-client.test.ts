@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
-import { HttpsClient } from './https-client.ts';
+import { HttpsClient, type HttpsTarget } from './https-client.ts';
 
 test('a question that waits for a connection ends with its own signal, not with the question before it', async () => {
   const silent = createServer(() => {});
@@ -51,7 +51,7 @@ test('a question that waits for a connection ends with its own signal, not with 
 });
 
 interface Counted {
-  readonly ask: (client: HttpsClient) => Promise<number>;
+  readonly ask: (client: HttpsClient, more?: Partial<HttpsTarget>) => Promise<number>;
   /** How many connections are open, and how many were opened. */
   readonly open: () => number;
   readonly opened: () => number;
@@ -88,8 +88,8 @@ async function answering(t: TestContext): Promise<Counted> {
   const target = { host: '127.0.0.1', port, ca: (await authority).certificatePem };
   const question = { method: 'GET', path: '/', headers: {}, body: Buffer.alloc(0) };
   return {
-    ask: async (client) =>
-      (await client.ask(target, { ...question, signal: AbortSignal.timeout(20_000) })).status,
+    ask: async (client, more = {}) =>
+      (await client.ask({ ...target, ...more }, { ...question, signal: AbortSignal.timeout(20_000) })).status,
     open: () => open,
     opened: () => opened,
   };
@@ -117,4 +117,44 @@ test('servers asked together take turns in few connections, and none is kept bey
   while (open() > 3) await new Promise(setImmediate);
   const opened = servers.map((server) => server.opened());
   assert.ok(Math.max(...opened) <= 20, `${opened}`);
+});
+
+test('a connection answers only those who believe as much, and are the same', async (t) => {
+  const client = new HttpsClient({ maxAnswerBytes: 1024, maxConnections: 8, maxAllConnections: 8 });
+  t.after(() => client.close());
+  const server = await answering(t);
+  const lifetime = { notBefore, notAfter };
+  const stranger = await createCertificateAuthority({ commonName: 'test', ...lifetime });
+  const { certificatePem: certificate, privateKeyPem: key } = await issueCertificate(stranger, {
+    commonName: 'client',
+    usages: ['client'],
+    ...lifetime,
+  });
+  const unknown = {
+    message: 'tls: failed to verify certificate: x509: certificate signed by unknown authority',
+  };
+  const rows: readonly (readonly [opened: number, more: Partial<HttpsTarget>])[] = [
+    [1, {}],
+    [1, { ca: `${(await authority).certificatePem}` }],
+    [2, { client: { certificate, key } }],
+    [2, { client: { certificate, key } }],
+    [3, { verify: false }],
+    [3, { verify: false }],
+    [3, {}],
+  ];
+  for (const [opened, more] of rows) {
+    assert.equal(await server.ask(client, more), 200);
+    assert.equal(server.opened(), opened);
+  }
+  await assert.rejects(server.ask(client, { ca: stranger.certificatePem }), unknown);
+  await assert.rejects(server.ask(client, { ca: undefined }), unknown);
+  await assert.rejects(server.ask(client, { serverName: 'other' }), {
+    message: 'tls: failed to verify certificate: x509: certificate is not valid for other',
+  });
+  // Authorities without end are not kept, and those of before are still told apart.
+  const { certificatePem } = await authority;
+  for (let i = 0; i < 300; i++)
+    await assert.rejects(server.ask(client, { ca: `${'\n'.repeat(i)}${stranger.certificatePem}` }), unknown);
+  assert.equal(await server.ask(client, { ca: certificatePem }), 200);
+  assert.equal(await server.ask(client), 200);
 });

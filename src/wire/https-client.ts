@@ -26,7 +26,8 @@ export interface HttpsQuestion {
   /** Path with query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  /** A text is written together with the headers. */
+  readonly body: Buffer | string;
   /** Ends the wait, for a place as well as for the answer. */
   readonly signal: AbortSignal;
 }
@@ -83,16 +84,26 @@ export function whyNoAnswer(cause: unknown, { host, port, serverName = host }: H
   return message;
 }
 
-async function wholeAnswer(response: IncomingMessage, limit: number): Promise<HttpsAnswer> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > limit) throw new NoAnswerError(`http: response body too large: the limit is ${limit} bytes`);
-    parts.push(part);
-  }
-  const { 'content-type': contentType = '', etag = '' } = response.headers;
-  return { status: response.statusCode ?? 0, contentType, etag, body: Buffer.concat(parts) };
+/** By events: an iterator over a stream costs more than all else that is done to so short an answer. */
+function wholeAnswer(response: IncomingMessage, limit: number): Promise<HttpsAnswer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    response.on('data', (part: Buffer) => {
+      size += part.length;
+      if (size <= limit) parts.push(part);
+      else reject(new NoAnswerError(`http: response body too large: the limit is ${limit} bytes`));
+    });
+    response.once('error', reject);
+    response.once('close', () => {
+      if (!response.readableEnded) reject(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    });
+    response.once('end', () => {
+      const { 'content-type': contentType = '', etag = '' } = response.headers;
+      const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      resolve({ status: response.statusCode ?? 0, contentType, etag, body });
+    });
+  });
 }
 
 export class HttpsClient {
@@ -195,7 +206,7 @@ export class HttpsClient {
       port,
       method,
       path,
-      headers: { ...headers, 'content-length': String(body.length) },
+      headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
       maxHeaderSize: maxHeaderBytes,
       ...(serverName === undefined ? {} : { servername: serverName }),
       rejectUnauthorized: verify,

@@ -61,12 +61,12 @@ export function reviewedRequest(request: AdmissionRequest, { seen, kind }: Seen)
   };
 }
 
-export function reviewOf(request: AdmissionRequest, invocation: Invocation, subject: ReviewSubject): Buffer {
+export function reviewOf(request: AdmissionRequest, invocation: Invocation, subject: ReviewSubject): string {
   const { uid, version, object = null, oldObject = null } = subject;
   const review = {
     kind: 'AdmissionReview',
     apiVersion: `admission.k8s.io/${version}`,
     request: { uid, ...reviewedRequest(request, invocation), object, oldObject },
   };
-  return Buffer.from(JSON.stringify(review));
+  return JSON.stringify(review);
 }

@@ -86,7 +86,7 @@ export class WebhookCaller {
     return answer;
   }
 
-  async #reviewed(request: AdmissionRequest, { webhook }: Invocation, body: Buffer): Promise<JsonObject> {
+  async #reviewed(request: AdmissionRequest, { webhook }: Invocation, body: string): Promise<JsonObject> {
     const failed = (why: string, code: number, cause?: unknown): CallingWebhookError =>
       new CallingWebhookError(webhook, `failed to call webhook: ${why}`, code, { cause });
     const timeoutMs = Math.min(webhook.timeoutMs, this.timeLeft(request));

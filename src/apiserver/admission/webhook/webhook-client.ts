@@ -33,7 +33,7 @@ export interface ServiceEndpoint {
 export type ServiceResolver = (namespace: string, name: string, port: number) => ServiceEndpoint;
 
 export interface WebhookQuestion {
-  readonly body: Buffer;
+  readonly body: Buffer | string;
   readonly timeoutMs: number;
   /** Ends the wait before. */
   readonly signal: AbortSignal;
@@ -71,19 +71,31 @@ export function authorityOf(caBundle: string | undefined): string | undefined {
 /** As upstream's client joins paths: none ends in a slash, or has an empty part. */
 const cleanPath = (path: string): string => `/${path.split('/').filter(Boolean).join('/')}`;
 
-function placeOf(
-  address: WebhookAddress,
-  resolve: ServiceResolver,
-): Omit<Place, 'target'> & {
-  target(): HttpsTarget;
-} {
+interface KnownPlace extends Omit<Place, 'target'> {
+  /** A Service's is looked up each time. */
+  target(resolve: ServiceResolver): HttpsTarget;
+}
+
+/** Read once for each configuration: certificates and addresses are texts. */
+const places = new WeakMap<WebhookAddress, KnownPlace>();
+
+function placeOf(address: WebhookAddress): KnownPlace {
+  let place = places.get(address);
+  if (place === undefined) {
+    place = readPlace(address);
+    places.set(address, place);
+  }
+  return place;
+}
+
+function readPlace(address: WebhookAddress): KnownPlace {
   const ca = authorityOf(address.caBundle);
   const { service, url } = address;
   if (service !== undefined) {
     const { namespace, name, port = 443, path = '' } = service;
     const serverName = `${name}.${namespace}.svc`;
     return {
-      target: () => ({ ...resolve(namespace, name, port), serverName, ca }),
+      target: (resolve) => ({ ...resolve(namespace, name, port), serverName, ca }),
       host: hostPort(serverName, port),
       path: cleanPath(path),
     };
@@ -106,7 +118,7 @@ export function createWebhookClient(deps: {
   const https = new HttpsClient({ maxAnswerBytes, maxConnections, maxAllConnections });
   return {
     async ask(address, { body, timeoutMs, signal }) {
-      const place = placeOf(address, resolve);
+      const place = placeOf(address);
       const path = `${place.path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
       const ended = new AbortController();
       const stop = clock.timer(timeoutMs, () => ended.abort(new ContextError('context deadline exceeded')));
@@ -114,7 +126,7 @@ export function createWebhookClient(deps: {
       signal.addEventListener('abort', leave, { once: true });
       if (signal.aborted) leave();
       try {
-        return await https.ask(place.target(), {
+        return await https.ask(place.target(resolve), {
           method: 'POST',
           path,
           headers: {

@@ -5,9 +5,21 @@ import { notSupported, required } from '../field-error.ts';
 import type { PlanNode, PlanSource, StructPlan } from '../plan.ts';
 
 /** Texts that may be empty although they must be there. */
-const mayBeEmpty = new Set(['value', 'message', 'reason', 'token', 'audience', 'service', 'apiGroup']);
-/** Lists that may be empty: a client in Go sends none of nothing as null, which is no fault. */
-const mayBeMissing = new Set(['drivers', 'limits']);
+const mayBeEmpty = new Set([
+  'value',
+  'message',
+  'reason',
+  'token',
+  'audience',
+  'service',
+  'apiGroup',
+  'pdName',
+]);
+/**
+ * Lists that may be empty: a client in Go sends none of nothing as null, which is no fault. And what a rule of its own
+ * tells of by another name.
+ */
+const mayBeMissing = new Set(['drivers', 'limits', 'pdName']);
 const maxErrors = 50;
 
 /** Walks everything but metadata and status, which have their own rules. */

@@ -8,8 +8,6 @@ import {
   required,
   tooLong,
 } from '../../../apimachinery/field-error.ts';
-import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
-import { formatQuantity, isZeroQuantity, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, named, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
 import {
@@ -36,13 +34,14 @@ import type {
   SeccompProfile,
   SecurityContext,
 } from '../../generated/types/core-v1.ts';
-import type { Quantity } from '../../generated/types/meta-v1.ts';
+import { envFieldPaths, fieldRefErrors, resourceFieldErrors } from './downward-selectors.ts';
+import type { VolumeNames } from './validate-mounts.ts';
+import { validateMounts } from './validate-mounts.ts';
 import { type Seconds, validateLifecycle, validateProbe } from './validate-probe.ts';
 import { validateResources } from './validate-resources.ts';
 import { restartErrors } from './validate-restart.ts';
-import type { VolumeNames } from './validate-volumes.ts';
-import { validateMounts } from './validate-volumes.ts';
 import { validateWindowsOptions } from './validate-windows.ts';
+import { localDescendingPath } from './volume-paths.ts';
 
 export interface PodFacts {
   readonly volumes: VolumeNames;
@@ -111,27 +110,6 @@ function portErrors(ports: readonly Decoded<ContainerPort>[], path: string): Err
   return errors;
 }
 
-const fieldPaths = [
-  'metadata.name',
-  'metadata.namespace',
-  'metadata.uid',
-  'spec.nodeName',
-  'spec.serviceAccountName',
-  'status.hostIP',
-  'status.hostIPs',
-  'status.podIP',
-  'status.podIPs',
-];
-const shownResourceNames = [
-  'limits.cpu',
-  'limits.ephemeral-storage',
-  'limits.memory',
-  'requests.cpu',
-  'requests.ephemeral-storage',
-  'requests.memory',
-];
-const resourceNames = /^(?:limits|requests)\.(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
-
 function envErrors(env: readonly Decoded<EnvVar>[], path: string): Errors {
   return env.flatMap((variable, i) => {
     if (variable.valueFrom === undefined && envVarName(variable.name ?? '').length === 0) return [];
@@ -156,28 +134,6 @@ function sourceFault(value: string, sources: number): string | undefined {
   return sources > 1 ? 'may not have more than one field specified at a time' : undefined;
 }
 
-const units = ['1', ...['k', 'M', 'G', 'T', 'P', 'E'].map((unit) => `1${unit}`)].concat(
-  ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit) => `1${unit}`),
-);
-const sizesOf: Readonly<Record<string, string>> = {
-  memory: 'memory',
-  'ephemeral-storage': 'local ephemeral storage',
-};
-
-/** What an amount is shown in: whole units that one can divide by. */
-function divisorErrors(field: string, resource: string, divisor: Quantity | undefined): Errors {
-  const quantity = tryParseQuantity(divisor);
-  if (quantity === undefined || isZeroQuantity(quantity)) return [];
-  const text = formatQuantity(quantity);
-  const name = resource.slice(resource.indexOf('.') + 1);
-  const refused = (allowed: string, what: string): Errors => [
-    invalid(field, resource, `only divisor's values ${allowed} are supported with the ${what} resource`),
-  ];
-  if (name === 'cpu') return text === '1m' || text === '1' ? [] : refused('1m and 1', 'cpu');
-  const what = name.startsWith('hugepages-') ? 'hugepages' : sizesOf[name];
-  return what === undefined || units.includes(text) ? [] : refused(units.join(', '), what);
-}
-
 /** What each source must say; the others have no rules of their own. */
 const envSourceRules: {
   readonly [Kind in keyof EnvVarSource]?: (
@@ -185,28 +141,8 @@ const envSourceRules: {
     source: Decoded<NonNullable<EnvVarSource[Kind]>>,
   ) => Errors;
 } = {
-  fieldRef(at, { fieldPath: path = '' }) {
-    if (path === '') return [required(`${at}.fieldPath`)];
-    const [, subscripted, key = ''] = /^(.*)\['(.*)'\]$/s.exec(path) ?? [];
-    if (subscripted === 'metadata.annotations') return each(at, key.toLowerCase(), qualifiedNameErrors);
-    if (subscripted === 'metadata.labels') return each(at, key, qualifiedNameErrors);
-    if (fieldPaths.includes(path)) return [];
-    const supported = fieldPaths.map((p) => JSON.stringify(p)).join(', ');
-    return [
-      {
-        type: 'FieldValueNotSupported',
-        field: `${at}.fieldPath`,
-        message: `Unsupported value: ${JSON.stringify(path)}: supported values: ${supported}`,
-      },
-    ];
-  },
-  resourceFieldRef(at, { resource = '', divisor }) {
-    if (resource === '') return [required(`${at}.resource`)];
-    return [
-      ...(resourceNames.test(resource) ? [] : oneOf(`${at}.resource`, resource, shownResourceNames)),
-      ...divisorErrors(`${at}.divisor`, resource, divisor),
-    ];
-  },
+  fieldRef: (at, ref) => fieldRefErrors(at, ref, envFieldPaths),
+  resourceFieldRef: resourceFieldErrors,
   configMapKeyRef: keyRefErrors,
   secretKeyRef: keyRefErrors,
 };
@@ -276,14 +212,6 @@ interface ProfileRules {
 }
 
 const longestProfileName = 4095;
-
-/** A path that stays below the folder it is in. */
-export function localDescendingPath(field: string, value: string): Errors {
-  return [
-    ...(value.startsWith('/') ? [invalid(field, value, 'must be a relative path')] : []),
-    ...(value.split('/').includes('..') ? [invalid(field, value, "must not contain '..'")] : []),
-  ];
-}
 
 const seccompRules: ProfileRules = {
   what: 'seccomp',

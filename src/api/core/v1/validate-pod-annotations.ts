@@ -3,7 +3,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import type { Pod, PodSpec } from '../../generated/types/core-v1.ts';
-import { localDescendingPath } from './validate-container.ts';
+import { localDescendingPath } from './volume-paths.ts';
 
 const mirror = 'kubernetes.io/config.mirror';
 const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';

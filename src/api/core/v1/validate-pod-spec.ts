@@ -15,6 +15,7 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from './validate-container.ts';
+import { volumeNames } from './validate-mounts.ts';
 import { claimNames, validatePodResources, validateResources } from './validate-resources.ts';
 import {
   validateAffinity,
@@ -23,7 +24,7 @@ import {
   validateSpread,
   validateTolerations,
 } from './validate-scheduling.ts';
-import { validateVolumes, volumeNames } from './validate-volumes.ts';
+import { validateVolumes } from './validate-volumes.ts';
 import {
   validateHostProcess,
   validateOs,
@@ -46,7 +47,7 @@ export function validatePodSpec(podSpec: Decoded<PodSpec>, path: string, more?: 
     grace: podSpec.terminationGracePeriodSeconds,
     isPod: more === undefined,
   };
-  errors.push(...validateVolumes(podSpec, path));
+  errors.push(...validateVolumes(podSpec, path, facts.isPod));
   if (podSpec.resourceClaims !== undefined)
     errors.push(...claimErrors(podSpec.resourceClaims, `${path}.resourceClaims`));
   errors.push(...validateContainers(podSpec, path, facts));

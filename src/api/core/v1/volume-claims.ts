@@ -4,12 +4,8 @@ import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell, orUnset } from '../../meta/row-cells.ts';
-import {
-  validateClaim,
-  validateClaimUpdate,
-  validateVolume,
-  validateVolumeUpdate,
-} from './validate-claims.ts';
+import { validateClaim, validateClaimUpdate } from './validate-claims.ts';
+import { validateVolume, validateVolumeUpdate } from './validate-persistent-volume.ts';
 import { validateClaimStatus } from './validate-statuses.ts';
 import { claimWarnings, volumeWarnings } from './volume-warnings.ts';
 

@@ -14,6 +14,10 @@ export const heavyBytes: number = 64 * 1024;
  */
 export const largeBodies = 2;
 
+/** As upstream: beyond so many characters in all, each warning is cut to fewer. */
+export const maxWarningLength = 4096;
+export const cutWarningLength = 256;
+
 export class RequestContext {
   readonly request: ApiRequest;
   readonly #places: Places;
@@ -29,8 +33,10 @@ export class RequestContext {
   audit: AuditedRequest | undefined;
   /** When it came, by the server's monotonic clock. */
   startedAt = 0;
-  /** Texts of `Warning:` headers, each once. */
+  /** Texts of `Warning:` headers, each once; no more than the answer has room for. */
   readonly warnings: string[] = [];
+  #warned: Set<string> | undefined;
+  #warnedLength = 0;
   /** What admission has to say to the audit log of this request. */
   readonly auditAnnotations: Map<string, string> = new Map();
   /** Its body or its object is large: each step of it waits for a turn, so that others are served between two. */
@@ -70,7 +76,12 @@ export class RequestContext {
   annotate(key: string, value: string): void {
     if (!this.auditAnnotations.has(key)) this.auditAnnotations.set(key, value);
   }
+  /** A body can be worth tens of thousands of them: what comes after the last that is told costs nothing, as upstream. */
   warn(text: string): void {
-    if (!this.warnings.includes(text)) this.warnings.push(text);
+    if (text === '' || this.#warnedLength >= maxWarningLength || this.#warned?.has(text)) return;
+    this.#warned ??= new Set();
+    this.#warned.add(text);
+    this.#warnedLength += Math.min(text.length, cutWarningLength);
+    this.warnings.push(text);
   }
 }

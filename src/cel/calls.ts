@@ -4,6 +4,7 @@ import { attribute, computedQualifier, conditionalAttribute, constantQualifier }
 import type { CelType } from './cel-type.ts';
 import type { FunctionDeclaration, Overload } from './declarations.ts';
 import { equalValues } from './equality.ts';
+import { traversalFactor } from './estimate.ts';
 import type { Frame, Step } from './frame.ts';
 import { membershipOf } from './membership.ts';
 import {
@@ -107,7 +108,8 @@ function functionCall(planning: Planning, expr: Call, operands: readonly Plan[])
   const cost = costOf(declared, overload);
   const steps = operands.map((operand) => operand.step);
   if (declared.paidFirst && cost) return { step: paidStep(steps, call, cost) };
-  const step = callStep(steps, call, cost, declared.nonStrict === true);
+  const reading = declared.name === 'size' ? countingFactor : traversalFactor;
+  const step = callStep(steps, call, { cost, nonStrict: declared.nonStrict === true, reading });
   const isConversion = conversions.has(declared.name) && operands.length === 1;
   if (isConversion && constants[0] !== undefined) return constantOrRefuse(call(constants[0]));
   return { step };
@@ -126,20 +128,35 @@ function costOf(declared: FunctionDeclaration, overload: string): RuntimeCost | 
   return (args, result) => cost(args, result, overload) ?? standard?.(args, result) ?? 1;
 }
 
+interface CallSettings {
+  readonly cost: RuntimeCost | undefined;
+  readonly nonStrict: boolean;
+  /** Of each character of its texts. */
+  readonly reading: number;
+}
+
+/** Characters are counted much faster than anything else is done with them. */
+const countingFactor = traversalFactor / 16;
+/** Shorter texts are not worth counting: each round of a loop costs something. */
+const longText = 256;
+
 function callStep(
   operands: readonly Step[],
   call: Implementation,
-  cost: RuntimeCost | undefined,
-  nonStrict: boolean,
+  { cost, nonStrict, reading }: CallSettings,
 ): Step {
   const finish = (frame: Frame, args: readonly Value[], result: Value): Value => {
     frame.charge(cost === undefined ? 1 : cost(args, result));
     return result;
   };
+  const read = (frame: Frame, value: Value): void => {
+    if (typeof value === 'string' && value.length > longText) frame.read(value.length * reading);
+  };
   const [first, second] = operands;
   if (operands.length === 1)
     return (frame) => {
       const a = first!(frame);
+      read(frame, a);
       const result = a instanceof CelError && !nonStrict ? a : call(a);
       return cost === undefined ? finish(frame, none, result) : finish(frame, [a], result);
     };
@@ -147,6 +164,8 @@ function callStep(
     return (frame) => {
       const a = first!(frame);
       const b = second!(frame);
+      read(frame, a);
+      read(frame, b);
       const error = nonStrict ? undefined : a instanceof CelError ? a : b instanceof CelError ? b : undefined;
       const result = error ?? call(a, b);
       return cost === undefined ? finish(frame, none, result) : finish(frame, [a, b], result);
@@ -157,6 +176,7 @@ function callStep(
       const value = operand(frame);
       // What has not all its arguments is not called, and costs nothing.
       if (value instanceof CelError && !nonStrict && args.length < operands.length - 1) return value;
+      read(frame, value);
       args.push(value);
     }
     const last = args.at(-1);

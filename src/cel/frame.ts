@@ -13,6 +13,8 @@ export class Frame {
   /** By the number that the compiler gave each variable; undefined: not given, or not evaluated yet. */
   readonly slots: (Value | undefined)[];
   cost = 0;
+  /** What calls have read of texts that cost upstream nothing. */
+  private unpaid = 0;
   private readonly limit: number;
   private readonly stopped: (() => boolean) | undefined;
   private loops = 0;
@@ -25,6 +27,14 @@ export class Frame {
   charge(cost: number): void {
     this.cost += cost;
     if (this.cost > this.limit) throw new Cancelled('operation cancelled: actual cost limit exceeded');
+  }
+  /**
+   * A call has read so much of texts. Upstream takes some functions for a step, however long their texts are: together they may read
+   * no more than the limit of a run would pay for.
+   */
+  read(cost: number): void {
+    this.unpaid += cost;
+    if (this.unpaid > this.limit) throw new Cancelled('operation cancelled: actual cost limit exceeded');
   }
   /** Called in each round of a loop. */
   nextRound(): void {

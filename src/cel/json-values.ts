@@ -19,49 +19,86 @@ import {
 } from './value.ts';
 import { formatValue } from './value-text.ts';
 
+/** From so many members on it is worth remembering how many they are. */
+const manyMembers = 32;
+
+/**
+ * How many members objects have, of one value and all that is selected of it: counting them takes as long as they are many, and a loop asks
+ * in each of its rounds. Not known for longer than that: objects change between two runs.
+ */
+class Sizes {
+  #known: Map<JsonObject, number> | undefined;
+
+  of(json: JsonObject): number {
+    const known = this.#known?.get(json);
+    if (known !== undefined) return known;
+    const size = Object.keys(json).length;
+    if (size > manyMembers) {
+      this.#known ??= new Map();
+      this.#known.set(json, size);
+    }
+    return size;
+  }
+}
+
 /** As it is: objects are maps, whole numbers are ints. */
-export function jsonValue(json: Json | undefined): Value {
+export const jsonValue = (json: Json | undefined): Value => plainValue(json, undefined);
+
+function plainValue(json: Json | undefined, sizes: Sizes | undefined): Value {
   if (json === null || json === undefined) return null;
   if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : json;
   if (typeof json !== 'object') return json;
-  return Array.isArray(json) ? new JsonList(json) : new JsonMap(json);
+  const shared = sizes ?? new Sizes();
+  return Array.isArray(json) ? new JsonList(json, shared) : new JsonMap(json, shared);
 }
 
 class JsonList extends CelList {
   private readonly json: readonly Json[];
+  private readonly sizes: Sizes;
 
-  constructor(json: readonly Json[]) {
+  constructor(json: readonly Json[], sizes: Sizes) {
     super();
     this.json = json;
+    this.sizes = sizes;
   }
   get size(): number {
     return this.json.length;
   }
   at(index: number): Value {
-    return jsonValue(this.json[index]);
+    return plainValue(this.json[index], this.sizes);
   }
 }
 
 class JsonMap extends CelMap {
   private readonly json: JsonObject;
+  private readonly sizes: Sizes;
 
-  constructor(json: JsonObject) {
+  constructor(json: JsonObject, sizes: Sizes) {
     super();
     this.json = json;
+    this.sizes = sizes;
   }
   get size(): number {
-    return Object.keys(this.json).length;
+    return this.sizes.of(this.json);
   }
   find(key: Value): Value | undefined {
-    return typeof key === 'string' && Object.hasOwn(this.json, key) ? jsonValue(this.json[key]) : undefined;
+    return typeof key === 'string' && Object.hasOwn(this.json, key)
+      ? plainValue(this.json[key], this.sizes)
+      : undefined;
   }
   keys(): Iterable<Value> {
     return Object.keys(this.json);
   }
+  override equalTo(other: CelMap): boolean | undefined {
+    return other instanceof JsonMap && other.json === this.json ? true : undefined;
+  }
 }
 
 /** As the schema has it. What does not fit the schema is an error where it is selected. */
-export function schemaValue(json: Json | undefined, type: SchemaType): Value {
+export const schemaValue = (json: Json | undefined, type: SchemaType): Value =>
+  typedValue(json, type, undefined);
+
+function typedValue(json: Json | undefined, type: SchemaType, sizes: Sizes | undefined): Value {
   if (json === null || json === undefined)
     return type.nullable ? null : new CelError('invalid data, got null for schema with nullable=false');
   switch (type.kind) {
@@ -69,11 +106,11 @@ export function schemaValue(json: Json | undefined, type: SchemaType): Value {
     case 'map':
       if (!isObject(json))
         return new CelError('invalid data, expected a map for the provided schema with type=object');
-      return new SchemaMap(json, type);
+      return new SchemaMap(json, type, sizes ?? new Sizes());
     case 'list':
       if (!Array.isArray(json))
         return new CelError('invalid data, expected an array for the provided schema with type=array');
-      return new SchemaList(json, type);
+      return new SchemaList(json, type, sizes ?? new Sizes());
     case 'int-or-string':
       return typeof json === 'string' ? json : intOrString(json);
     case 'unknown':
@@ -146,24 +183,27 @@ function decodeBase64(text: string): Uint8Array | undefined {
 class SchemaMap extends CelMap {
   private readonly json: JsonObject;
   private readonly schema: SchemaType;
+  private readonly sizes: Sizes;
 
-  constructor(json: JsonObject, schema: SchemaType) {
+  constructor(json: JsonObject, schema: SchemaType, sizes: Sizes) {
     super();
     this.json = json;
     this.schema = schema;
+    this.sizes = sizes;
   }
   get size(): number {
-    return Object.keys(this.json).length;
+    return this.sizes.of(this.json);
   }
   find(key: Value): Value | undefined {
     if (typeof key !== 'string') return noSuchOverload;
     const { element, fields } = this.schema;
-    if (element) return Object.hasOwn(this.json, key) ? schemaValue(this.json[key], element) : undefined;
+    if (element)
+      return Object.hasOwn(this.json, key) ? typedValue(this.json[key], element, this.sizes) : undefined;
     const field = fields.get(key);
     if (!field || !Object.hasOwn(this.json, field.name)) return undefined;
     const json = this.json[field.name];
     // A field that is null is not there.
-    return json === null || json === undefined ? undefined : schemaValue(json, field.type);
+    return json === null || json === undefined ? undefined : typedValue(json, field.type, this.sizes);
   }
   *keys(): Generator<Value> {
     const { element, members } = this.schema;
@@ -250,11 +290,13 @@ class KeyedList extends MaybeKeyedList {
 class SchemaList extends MaybeKeyedList {
   private readonly json: readonly Json[];
   private readonly schema: SchemaType;
+  private readonly sizes: Sizes;
 
-  constructor(json: readonly Json[], schema: SchemaType) {
+  constructor(json: readonly Json[], schema: SchemaType, sizes: Sizes) {
     super();
     this.json = json;
     this.schema = schema;
+    this.sizes = sizes;
   }
   protected get keyOf(): KeyOf | undefined {
     return keyOfElements(this.schema);
@@ -263,7 +305,7 @@ class SchemaList extends MaybeKeyedList {
     return this.json.length;
   }
   at(index: number): Value {
-    return schemaValue(this.json[index], this.schema.element!);
+    return typedValue(this.json[index], this.schema.element!, this.sizes);
   }
 }
 

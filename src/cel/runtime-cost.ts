@@ -1,7 +1,7 @@
 // What calls of the language's own functions cost as they ran, by overload; what is not here costs 1.
 import { traversalFactor } from './estimate.ts';
 import { matchCost } from './patterns.ts';
-import { Opaque, type Value, valueSize } from './value.ts';
+import { codePointCount, Opaque, type Value, valueSize } from './value.ts';
 
 export type RuntimeCost = (args: readonly Value[], result: Value) => number;
 
@@ -14,7 +14,15 @@ const both: RuntimeCost = (args) => traversal(valueSize(args[0]!) + valueSize(ar
 export function comparisonCost(a: Value, b: Value): number {
   if (typeof a !== 'string' && typeof a !== 'object') return 1;
   if (a instanceof Opaque) return 1;
+  if (typeof a === 'string' && typeof b === 'string') return traversal(shorterOf(a, b));
   return traversal(Math.min(valueSize(a), valueSize(b)));
+}
+
+/** The size of the shorter text. A character is one or two units, so that the other is counted only when it may be that. */
+function shorterOf(a: string, b: string): number {
+  const [one, other] = a.length <= b.length ? [a, b] : [b, a];
+  const size = codePointCount(one);
+  return other.length >= 2 * size ? size : Math.min(size, codePointCount(other));
 }
 
 const costs: Readonly<Record<string, RuntimeCost>> = {

@@ -102,6 +102,24 @@ test('all expressions of a binding have one budget, in variables, too; others ar
   assert.ok(reads > 5, `${reads} reads`);
 });
 
+test('one expression that names hundreds of dear variables is done when the budget is', async () => {
+  const variables = Array.from({ length: 300 }, (_, i) => ({
+    name: `v${i}`,
+    expression: `object.data.all(a, object.data.all(b, a != "${i}" || b != "x")) ? 1 : 2`,
+  }));
+  await enforce('named', {
+    variables,
+    validations: [
+      { expression: `[${variables.map(({ name }) => `variables.${name}`).join()}].size() == 300` },
+    ],
+  });
+  const from = process.cpuUsage();
+  const refused = await create('named', many(300));
+  assert.match(refused.message, /running out of cost budget, no further validation rules will be run$/);
+  // All of them: ten seconds and more.
+  assert.ok(process.cpuUsage(from).user < 4_000_000, String(process.cpuUsage(from).user));
+});
+
 test('variables that are built on one another ten thousand deep, and texts of any length, are answered', async () => {
   const chain = Array.from({ length: 5000 }, (_, i) => ({
     name: `v${i}`,

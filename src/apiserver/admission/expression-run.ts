@@ -30,6 +30,8 @@ export class OutOfBudgetError extends Error {
 class Variables extends CelMap {
   /** What those cost that were evaluated since somebody asked. */
   spent = 0;
+  /** Past it none is evaluated: one expression may name them all. */
+  room = Number.POSITIVE_INFINITY;
   #activation: Activation = {};
   readonly #compiled: ReadonlyMap<string, CompiledExpression>;
   readonly #values = new Map<string, Value>();
@@ -64,6 +66,7 @@ class Variables extends CelMap {
   #evaluate(name: string, { program, fault }: CompiledExpression): Value {
     const about = `composited variable ${JSON.stringify(name)}`;
     if (program === undefined) return new CelError(`${about} fails to compile: ${fault}`);
+    if (this.spent > this.room) return new CelError(`${about} fails to evaluate: out of budget`);
     const { value, cost } = program.run(this.#activation, { cost: costOfOne });
     this.spent += cost;
     return value instanceof CelError ? new CelError(`${about} fails to evaluate: ${value.message}`) : value;
@@ -138,6 +141,7 @@ export class ExpressionRun {
   async evaluate({ text, program, fault, asks }: CompiledExpression): Promise<Evaluated> {
     if (program === undefined) return { value: null, error: `compilation error: ${fault}` };
     const run = (): Outcome => program.run(this.#activation, { cost: costOfOne });
+    this.#variables.room = this.left;
     const answers = this.#answers;
     const { value, cost } = asks && answers !== undefined ? await answers.settle(run) : run();
     const all = cost + this.#variables.spent;

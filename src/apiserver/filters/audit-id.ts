@@ -1,12 +1,8 @@
 // Gives every request an Audit-ID and says it in the answer, beside the warnings that were gathered.
 import type { Random } from '../../base/random.ts';
 import type { ApiResponse } from '../http.ts';
-import type { RequestContext } from '../request-context.ts';
+import { cutWarningLength, maxWarningLength, type RequestContext } from '../request-context.ts';
 import type { Filter } from './filter.ts';
-
-/** As upstream: beyond so many characters in all, each warning is cut to fewer. */
-const maxWarningLength = 4096;
-const cutWarningLength = 256;
 
 export const auditIdFilter =
   (random: Random): Filter =>

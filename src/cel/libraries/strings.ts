@@ -21,9 +21,13 @@ const longestText = 10_000_000;
 const tooDear = new CelError('operation cancelled: actual cost limit exceeded');
 
 function charAt(text: string, index: bigint): Value {
-  const characters = [...text];
-  if (index < 0n || index > BigInt(characters.length)) return outOfRange(index);
-  return characters[Number(index)] ?? '';
+  if (index < 0n || index > BigInt(text.length)) return outOfRange(index);
+  let at = 0;
+  for (let left = Number(index); left > 0; left--) {
+    if (at >= text.length) return outOfRange(index);
+    at += text.codePointAt(at)! > 0xffff ? 2 : 1;
+  }
+  return at < text.length ? String.fromCodePoint(text.codePointAt(at)!) : '';
 }
 
 /** In code points; `from` is behind the start. */

@@ -11,10 +11,16 @@ const urlType = structType('kubernetes.URL');
 class UrlValue extends Opaque {
   readonly type: CelType = urlType;
   readonly url: RequestUrl;
+  #query: Value | undefined;
 
   constructor(url: RequestUrl) {
     super();
     this.url = url;
+  }
+  /** Taken apart once, however often it is asked for: that costs a step. */
+  get query(): Value {
+    this.#query ??= queryOf(this.url);
+    return this.#query;
   }
   equalTo(other: Value): boolean {
     return other instanceof UrlValue && other.url.text === this.url.text;
@@ -37,7 +43,9 @@ function queryOf({ query }: RequestUrl): Value {
     const key = unescapeQuery(at === -1 ? pair : pair.slice(0, at));
     const value = unescapeQuery(at === -1 ? '' : pair.slice(at + 1));
     if (key === undefined || value === undefined) continue;
-    found.set(key, [...(found.get(key) ?? []), value]);
+    const values = found.get(key);
+    if (values === undefined) found.set(key, [value]);
+    else values.push(value);
   }
   return ValueMap.of([...found].map(([key, values]) => [key, new ValueList(values)]));
 }
@@ -45,11 +53,11 @@ function queryOf({ query }: RequestUrl): Value {
 const reader = (
   name: string,
   id: string,
-  call: (url: RequestUrl) => Value,
+  call: (value: UrlValue) => Value,
   result: CelType = stringType,
 ): FunctionDeclaration => ({
   name,
-  overloads: [{ id, member: true, params: [urlType], result, call: ({ url }: UrlValue) => call(url) }],
+  overloads: [{ id, member: true, params: [urlType], result, call }],
   ...nominal,
 });
 const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
@@ -68,14 +76,14 @@ export const urlLibrary: Library = {
       overloads: [{ id: 'string_to_url', params: [stringType], result: urlType, call: urlValue }],
       ...readingCosts(1, true),
     },
-    reader('getScheme', 'url_get_scheme', ({ scheme }) => scheme),
-    reader('getHost', 'url_get_host', ({ host }) => host),
-    reader('getHostname', 'url_get_hostname', ({ host, port }) =>
+    reader('getScheme', 'url_get_scheme', ({ url }) => url.scheme),
+    reader('getHost', 'url_get_host', ({ url }) => url.host),
+    reader('getHostname', 'url_get_hostname', ({ url: { host, port } }) =>
       withoutBrackets(port === undefined ? host : host.slice(0, -port.length - 1)),
     ),
-    reader('getPort', 'url_get_port', ({ port }) => port ?? ''),
-    reader('getEscapedPath', 'url_get_escaped_path', ({ escapedPath }) => escapedPath),
-    reader('getQuery', 'url_get_query', queryOf, mapOf(stringType, listOf(stringType))),
+    reader('getPort', 'url_get_port', ({ url }) => url.port ?? ''),
+    reader('getEscapedPath', 'url_get_escaped_path', ({ url }) => url.escapedPath),
+    reader('getQuery', 'url_get_query', ({ query }) => query, mapOf(stringType, listOf(stringType))),
     {
       name: 'isURL',
       overloads: [

@@ -78,7 +78,10 @@ function missing(quota: ResourceQuota, pod: Pod): string {
     if (((pod.spec.resources?.[kind] ?? {}) as Amounts)[match[2] ?? ''] !== undefined) continue;
     for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
       const said = (container.resources?.[kind] ?? {}) as Amounts;
-      if (said[match[2] ?? ''] === undefined) gaps.set(name, [...(gaps.get(name) ?? []), container.name]);
+      if (said[match[2] ?? ''] !== undefined) continue;
+      const names = gaps.get(name);
+      if (names === undefined) gaps.set(name, [container.name]);
+      else names.push(container.name);
     }
   }
   return [...gaps]

@@ -1,0 +1,24 @@
+// What a request gathers on its way.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApiRequest } from './http.ts';
+import { maxWarningLength, RequestContext } from './request-context.ts';
+
+const context = (): RequestContext => new RequestContext({ method: 'GET', url: '/' } as ApiRequest);
+
+test('each warning is told once, and none that says nothing', () => {
+  const one = context();
+  for (const text of ['a', '', 'b', 'a']) one.warn(text);
+  assert.deepEqual(one.warnings, ['a', 'b']);
+});
+
+test('of a hundred thousand warnings those are kept that the answer has room for', () => {
+  const one = context();
+  const from = process.cpuUsage();
+  for (let i = 0; i < 100_000; i++) one.warn(`spec.items[${i}]: ${'x'.repeat(100)}`);
+  assert.ok(one.warnings.length > 20 && one.warnings.length < 60, String(one.warnings.length));
+  assert.ok(process.cpuUsage(from).user < 1_000_000);
+  const long = context();
+  for (let i = 0; i < 100; i++) long.warn(`${i}${'x'.repeat(10_000)}`);
+  assert.equal(long.warnings.length, maxWarningLength / 256);
+});

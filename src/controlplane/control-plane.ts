@@ -549,8 +549,12 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
 function keepStatuses(
   kept: Parameters<typeof keepFlowSchemaConditions>[0] & Parameters<typeof keepPolicyTypeChecks>[0],
 ): { close(): void } {
-  keepFlowSchemaConditions(kept);
-  return { close: keepPolicyTypeChecks(kept) };
+  const ends = [keepFlowSchemaConditions(kept), keepPolicyTypeChecks(kept)];
+  return {
+    close() {
+      for (const end of ends) end();
+    },
+  };
 }
 
 /** The address of the Service `kubernetes`. */

@@ -8,10 +8,10 @@ import type { LiveObjects } from '../apiserver/live-objects.ts';
 import type { ApiServer } from '../apiserver/server.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
-import { followCache } from './follow-cache.ts';
+import { lookAfterChanges } from './look-after-changes.ts';
 
 interface Dependencies {
-  readonly api: ApiServer;
+  readonly api: Pick<ApiServer, 'store'>;
   readonly live: LiveObjects;
   readonly clock: Clock;
   readonly log: Logger;
@@ -37,7 +37,8 @@ function danglingCondition(level: string, found: boolean): FlowSchemaCondition {
 const isSame = (a: FlowSchemaCondition | undefined, b: FlowSchemaCondition): boolean =>
   a?.status === b.status && a?.reason === b.reason && a?.message === b.message;
 
-export function keepFlowSchemaConditions({ api, live, clock, log }: Dependencies): void {
+/** One write after the other. The result ends it. */
+export function keepFlowSchemaConditions({ api, live, clock, log }: Dependencies): () => void {
   const store = api.store(flowschemas.group, flowschemas.version, flowschemas.resource);
   const levels = api.store(
     prioritylevelconfigurations.group,
@@ -57,14 +58,19 @@ export function keepFlowSchemaConditions({ api, live, clock, log }: Dependencies
       subresource: 'status',
     });
   };
-  const look = (): void => {
-    for (const schema of live.list(flowschemas))
-      write(schema).catch((error: unknown) => {
-        if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict'))
+  return lookAfterChanges(clock, [store.cache, levels.cache], async (isClosed) => {
+    let isDone = true;
+    for (const schema of live.list(flowschemas)) {
+      if (isClosed()) break;
+      try {
+        await write(schema);
+      } catch (error) {
+        if (isStatusError(error, 'NotFound')) continue;
+        isDone = false;
+        if (!isStatusError(error, 'Conflict'))
           log.warn({ error, name: schema.metadata.name }, 'status of a FlowSchema not written');
-      });
-  };
-  followCache(store.cache, look);
-  followCache(levels.cache, look);
-  look();
+      }
+    }
+    return isDone;
+  });
 }

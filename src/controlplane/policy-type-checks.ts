@@ -5,10 +5,9 @@ import type { JsonObject, Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import type { ApiServer } from '../apiserver/server.ts';
-import { type Backoff, backoffMs } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
-import { followCache } from './follow-cache.ts';
+import { lookAfterChanges } from './look-after-changes.ts';
 
 interface Dependencies {
   readonly api: Pick<ApiServer, 'store'>;
@@ -17,8 +16,6 @@ interface Dependencies {
   readonly clock: Clock;
   readonly log: Logger;
 }
-
-const backoff: Backoff = { firstMs: 500, longestMs: 60_000 };
 
 const isObserved = ({ metadata, status }: ValidatingAdmissionPolicy): boolean =>
   BigInt(status?.observedGeneration ?? 0) >= BigInt(metadata.generation ?? 0);
@@ -61,28 +58,20 @@ export function keepPolicyTypeChecks({ api, live, scheme, clock, log }: Dependen
       { subresource: 'status' },
     );
   };
-  let isLooking = false;
-  let isClosed = false;
-  let failures = 0;
-  let cancel = (): void => {};
-  const look = async (): Promise<void> => {
-    if (isLooking || isClosed) return;
-    isLooking = true;
-    cancel();
+  return lookAfterChanges(clock, [store.cache], async (isClosed) => {
     /** Whatever came of it: what failed waits for the next look. */
     const tried = new Set<string>();
-    let failed = false;
-    while (!isClosed) {
+    let isDone = true;
+    while (!isClosed()) {
       const policy = firstOf(live, (one) => !isObserved(one) && !tried.has(versionOf(one)));
-      if (policy === 'unreadable') failed = true;
-      if (policy === undefined || policy === 'unreadable') break;
+      if (policy === 'unreadable') return false;
+      if (policy === undefined) break;
       tried.add(versionOf(policy));
       try {
         await check(policy);
       } catch (error) {
-        if (isClosed || isStatusError(error, 'NotFound')) continue;
-        // Nobody may ever write a policy again.
-        failed = true;
+        if (isClosed() || isStatusError(error, 'NotFound')) continue;
+        isDone = false;
         if (!isStatusError(error, 'Conflict'))
           log.warn(
             { error, name: policy.metadata.name },
@@ -90,15 +79,6 @@ export function keepPolicyTypeChecks({ api, live, scheme, clock, log }: Dependen
           );
       }
     }
-    isLooking = false;
-    failures = failed ? failures + 1 : 0;
-    if (failed && !isClosed) cancel = clock.timer(backoffMs(backoff, failures), () => void look());
-  };
-  const stop = followCache(store.cache, () => void look());
-  void look();
-  return () => {
-    isClosed = true;
-    cancel();
-    stop();
-  };
+    return isDone;
+  });
 }

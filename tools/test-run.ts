@@ -36,6 +36,8 @@ export interface RunFiles {
   readonly namePatterns?: readonly string[];
   readonly verbose: boolean;
   readonly times?: FileTimes;
+  /** Told each file whose tests all passed, none skipped, in a process that ended well. */
+  readonly onPassed?: (file: string) => void;
 }
 
 export async function runFiles(options: RunFiles): Promise<Totals> {
@@ -75,6 +77,8 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
     env: { ...process.env, ...compileCache(), ...options.env, NODE_ENV: 'test' },
   });
   const stderr = new Map<string, string>();
+  const passed = new Set<string>();
+  const otherwise = new Set<string>();
   let events = 0;
   for await (const text of createInterface({ input: child.stdout })) {
     let line: Line;
@@ -98,6 +102,7 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
       continue;
     }
     events++;
+    (line.event === 'pass' ? passed : otherwise).add(file);
     if (line.event === 'pass') {
       totals.passed++;
       if (options.verbose) console.log(`ok    ${file}  ${line.name} (${line.ms} ms)`);
@@ -112,6 +117,7 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
     }
   }
   const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode];
+  if (code === 0) for (const file of passed) if (!otherwise.has(file)) options.onPassed?.(file);
   if (code !== 0 && totals.failed === 0) {
     totals.failed++;
     console.log(

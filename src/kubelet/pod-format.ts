@@ -11,7 +11,10 @@ export const annotationHash = 'io.kubernetes.container.hash';
 export const annotationRestartCount = 'io.kubernetes.container.restartCount';
 export const annotationTerminationMessagePolicy = 'io.kubernetes.container.terminationMessagePolicy';
 export const annotationTerminationGracePeriod = 'io.kubernetes.pod.terminationGracePeriod';
-/** Of a pod on a simulated node: how long its containers run before they end by themselves; without it until they are stopped. */
+/**
+ * Of a pod on a simulated node: how long its containers run before they end by themselves; without it init containers and
+ * Jobs end at once, others when they are stopped. The kubelet also says it of a container.
+ */
 export const annotationSimulatedRunSeconds = 'porthole.dev/simulated-run-seconds';
 /** The exit code they end with then. Default 0. */
 export const annotationSimulatedExitCode = 'porthole.dev/simulated-exit-code';
@@ -40,6 +43,18 @@ export const isMirrorPod = (pod: Pod): boolean =>
   pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
+
+const isOfJob = ({ metadata }: Pod): boolean =>
+  (metadata.ownerReferences ?? []).some(
+    (owner) => owner.controller === true && owner.kind === 'Job' && owner.apiVersion.startsWith('batch/'),
+  );
+
+/** Whether others wait for its end: the pod's next containers, or its Job. */
+export function isRunToEnd(pod: Pod, { name }: AnyContainer): boolean {
+  const init = (pod.spec.initContainers ?? []).find((one) => one.name === name);
+  if (init) return !isSidecar(init);
+  return isOfJob(pod) && pod.spec.containers.some((one) => one.name === name);
+}
 
 export const isHostNetwork = (pod: Pod): boolean => pod.spec.hostNetwork === true;
 

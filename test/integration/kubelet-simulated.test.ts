@@ -105,6 +105,39 @@ test('a pod whose made-up program ends is Succeeded, or Failed by its code', asy
   });
 });
 
+test('what others wait for ends by itself: init containers, and the pod of a Job, but no sidecar', async (t) => {
+  const client = await simulatedNode(t, linux);
+  const sidecar = { name: 'sidecar', image: 'example.com/x:1', restartPolicy: 'Always' };
+  const initContainers = [{ name: 'init', image: 'example.com/x:1' }, sidecar];
+  const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'hook', uid: 'u', controller: true };
+  await client.create(pods, pod('web', { initContainers }));
+  const hook = pod('hook', { initContainers, restartPolicy: 'OnFailure' });
+  await client.create(pods, { ...hook, metadata: { ...hook.metadata, ownerReferences: [owner] } });
+  const slow = pod('slow', { restartPolicy: 'Never' }, { 'porthole.dev/simulated-run-seconds': '600' });
+  await client.create(pods, { ...slow, metadata: { ...slow.metadata, ownerReferences: [owner] } });
+  await eventually(async () => {
+    const web = (await get(client, 'web')).status;
+    assert.equal(web?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
+    assert.equal(web?.initContainerStatuses?.[0]?.state?.terminated?.reason, 'Completed');
+    assert.ok(web?.initContainerStatuses?.[1]?.state?.running);
+    assert.equal((await get(client, 'hook')).status?.phase, 'Succeeded');
+    assert.equal((await get(client, 'slow')).status?.phase, 'Running');
+  });
+  await client.delete(pods, { name: 'slow', namespace: 'default' });
+  await eventually(() => assert.rejects(get(client, 'slow'), /not found/));
+});
+
+test('a pod that must not run as root starts: of no image is it known that it would', async (t) => {
+  const client = await simulatedNode(t, linux);
+  await client.create(pods, pod('careful', { securityContext: { runAsNonRoot: true } }));
+  await client.create(pods, pod('root', { securityContext: { runAsNonRoot: true, runAsUser: 0 } }));
+  await eventually(async () => {
+    assert.equal((await get(client, 'careful')).status?.phase, 'Running');
+    const [refused] = (await get(client, 'root')).status?.containerStatuses ?? [];
+    assert.equal(refused?.state?.waiting?.reason, 'CreateContainerConfigError');
+  });
+});
+
 test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported', async (t) => {
   const nodeOs = createWindowsNodeOs({
     build: 20348,

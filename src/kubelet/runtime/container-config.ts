@@ -84,6 +84,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
       [names.annotationRestartCount]: String(input.attempt),
       [names.annotationTerminationMessagePolicy]: container.terminationMessagePolicy ?? 'File',
       [names.annotationTerminationGracePeriod]: String(pod.spec.terminationGracePeriodSeconds ?? 30),
+      ...(names.isRunToEnd(pod, container) ? { [names.annotationSimulatedRunSeconds]: '0' } : {}),
       ...settings.annotations,
     },
   };

@@ -109,7 +109,7 @@ class SimulatedRuntime {
     const c = this.container(id);
     c.state = 'CONTAINER_RUNNING';
     c.startedAt = this.nowNs();
-    const annotations = c.sandbox.config.annotations ?? {};
+    const annotations = { ...c.config.annotations, ...c.sandbox.config.annotations };
     const seconds = Number(annotations[annotationSimulatedRunSeconds] ?? Number.NaN);
     if (!(seconds >= 0)) return;
     const code = Number(annotations[annotationSimulatedExitCode] ?? 0);
@@ -243,12 +243,16 @@ function runtimeService(world: SimulatedRuntime, options: SimulatedCriOptions): 
   };
 }
 
+/** No image is looked into, so none may be taken for one that runs as root: pods that must not would never start. */
+const madeUpUser = 65532;
+
 function imageService(): ImageService {
   const image = (spec: v1.ImageSpec): v1.Image => ({
     id: spec.image,
     repoTags: [spec.image ?? ''],
     repoDigests: [],
     size: 0,
+    uid: { value: madeUpUser },
     username: '',
   });
   return {

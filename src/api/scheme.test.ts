@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../apimachinery/declaration.ts';
-import { parseJsonText } from '../apimachinery/serializer/json-text.ts';
+import { duplicateField, type StrictProblems, unknownField } from '../apimachinery/field-validation.ts';
+import { inTextOrder, parseJsonText } from '../apimachinery/serializer/json-text.ts';
 import data from './schema/resources.json' with { type: 'json' };
 import { createScheme } from './scheme.ts';
 import { decodeResource } from './testing/decode-resource.ts';
@@ -59,14 +60,18 @@ test('a pod gets the defaults of upstream', () => {
 });
 
 test('unknown and duplicate fields are refused with the text of upstream', () => {
-  const { value, duplicateFields } = parseJsonText(
-    '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"foo":1,"hostNetwork":true,"hostNetwork":false,"containers":[{"name":"c","imag":"x"}]}}',
-  );
+  const text =
+    '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"foo":1,"hostNetwork":true,"hostNetwork":false,"containers":[{"name":"c","imag":"x"}]}}';
+  const { value, duplicateFields } = parseJsonText(text);
+  const problems: StrictProblems = (unknown) =>
+    inTextOrder(text, duplicateFields, unknown).map(({ path, isUnknown }) =>
+      isUnknown ? unknownField(path) : duplicateField(path),
+    );
   assert.throws(
-    () => decodeResource(scheme, pods, value as JsonObject, { fieldValidation: 'Strict', duplicateFields }),
+    () => decodeResource(scheme, pods, value as JsonObject, { fieldValidation: 'Strict', problems }),
     {
       message:
-        'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.foo", unknown field "spec.containers[0].imag", duplicate field "spec.hostNetwork"',
+        'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "spec.foo", duplicate field "spec.hostNetwork", unknown field "spec.containers[0].imag"',
     },
   );
 });

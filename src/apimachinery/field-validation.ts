@@ -12,6 +12,18 @@ export interface DecodedObject {
   readonly warnings: readonly string[];
 }
 
+/** What is told of a text that was read strictly, given the fields that the kind does not have. */
+export type StrictProblems = (unknownFields: readonly string[]) => readonly string[];
+
+export const unknownField = (path: string): string => `unknown field ${JSON.stringify(path)}`;
+export const duplicateField = (path: string): string => `duplicate field ${JSON.stringify(path)}`;
+
+/** Upstream tells keys that come twice in YAML as one error, and warns of each. */
+const ofYaml = 'yaml: unmarshal errors:\n  ';
+export const repeatedKeys = (texts: readonly string[]): string => `${ofYaml}${texts.join('\n  ')}`;
+export const strictWarnings = (problems: readonly string[]): string[] =>
+  problems.flatMap((text) => (text.startsWith(ofYaml) ? text.slice(ofYaml.length).split('\n  ') : [text]));
+
 /** What the schema walk needs of a kind. */
 export interface TypedKind {
   readonly version: string;
@@ -23,13 +35,16 @@ export interface TypedKind {
 export class UndecodableError extends StatusError {
   /** In the decoder's own words. */
   readonly why: string;
-  constructor({ kind, version }: TypedKind, why: string) {
+  /** As upstream tells it of a patched object that is never written as JSON. */
+  readonly whyOfMap: string;
+  constructor({ kind, version }: TypedKind, why: string, whyOfMap: string = why) {
     super(
       400,
       'BadRequest',
       `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
     );
     this.why = why;
+    this.whyOfMap = whyOfMap;
   }
 }
 
@@ -41,22 +56,22 @@ export function decodeAs(
   scheme: Scheme,
   kind: TypedKind,
   object: JsonObject,
-  options: { readonly fieldValidation?: FieldValidation; readonly duplicateFields?: readonly string[] } = {},
+  options: {
+    readonly fieldValidation?: FieldValidation;
+    readonly problems?: StrictProblems | undefined;
+  } = {},
 ): DecodedObject {
   const mode = options.fieldValidation ?? 'Ignore';
   let unknownFields: readonly string[];
   try {
     unknownFields = decodeObject(scheme.plans, kind.type, object).unknownFields;
   } catch (error) {
-    if (error instanceof DecodeError) throw new UndecodableError(kind, error.message);
+    if (error instanceof DecodeError) throw new UndecodableError(kind, error.message, error.ofMap);
     throw error;
   }
   if (mode === 'Ignore') return { object, warnings: [] };
-  const problems = [
-    ...unknownFields.map((f) => `unknown field ${JSON.stringify(f)}`),
-    ...(options.duplicateFields ?? []).map((f) => `duplicate field ${JSON.stringify(f)}`),
-  ];
+  const problems = options.problems?.(unknownFields) ?? unknownFields.map(unknownField);
   if (mode === 'Strict' && problems.length > 0)
     throw new UndecodableError(kind, `strict decoding error: ${problems.join(', ')}`);
-  return { object, warnings: problems };
+  return { object, warnings: strictWarnings(problems) };
 }

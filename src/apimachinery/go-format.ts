@@ -1,5 +1,5 @@
 // Values as Go prints them: where upstream's messages hold what a client sent.
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 const isMap = (value: Json | undefined): value is { readonly [key: string]: Json | undefined } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -36,6 +36,9 @@ function* valueParts(value: Json | undefined): Iterable<string> {
     yield ']';
   } else yield value === null || value === undefined ? '<nil>' : String(value);
 }
+
+/** JSON of an object that is wrong. Ends in `...` where it is very long. */
+export const goText = (value: JsonObject): string => bounded([JSON.stringify(value)]);
 
 /** `%#v`: `map[string]interface {}{"a":1}`. Ends in `...` where it is very long. */
 export const goSyntax = (value: Json | undefined): string => bounded(syntaxParts(value));

@@ -236,7 +236,38 @@ function decodeSpecial(node: PlanNode & { kind: 'special' }, value: Json): Json 
 }
 
 function mismatch(node: PlanNode, value: Json, walk: Walk): DecodeError {
-  return cannotUnmarshal(goValueName(value), walk.struct, walk.path, goTypeName(node));
+  const goType = goTypeName(node);
+  return cannotUnmarshal(
+    goValueName(value),
+    walk.struct,
+    walk.path,
+    goType,
+    cannotRestore(node, value, goType),
+  );
+}
+
+/** How Go names the kind of a value that was read from JSON. */
+function kindOf(value: Json): string {
+  if (Array.isArray(value)) return 'slice';
+  if (typeof value === 'object') return 'map';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return typeof value === 'bigint' ? 'int64' : typeof value === 'boolean' ? 'bool' : 'string';
+}
+
+function cannotRestore(node: PlanNode, value: Json, goType: string): string {
+  const kind = kindOf(value);
+  switch (node.kind) {
+    case 'struct':
+      return `cannot restore struct from: ${kind}`;
+    case 'map':
+      return `cannot restore map from ${kind}`;
+    case 'scalar':
+      return kind === 'int64' && node.scalar === 'string'
+        ? `cannot convert int64 to ${goType}`
+        : `unrecognized type: ${node.scalar}`;
+    default:
+      return `cannot restore slice from ${kind}`;
+  }
 }
 
 function placeOf(walk: Walk, key: string): string {

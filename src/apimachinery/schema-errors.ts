@@ -3,9 +3,12 @@ import type { Json } from './declaration.ts';
 
 /** A body that can't be read as its kind; `message` is what upstream prints after "cannot be handled as a Pod: ". */
 export class DecodeError extends Error {
-  constructor(message: string) {
+  /** The same of an object that is converted without being written as JSON. */
+  readonly ofMap: string;
+  constructor(message: string, ofMap: string = message) {
     super(message);
     this.name = 'DecodeError';
+    this.ofMap = ofMap;
   }
 }
 
@@ -35,7 +38,8 @@ export function cannotUnmarshal(
   struct: string,
   path: readonly string[],
   goType: string,
+  ofMap?: string,
 ): DecodeError {
   const where = struct === '' ? 'Go value' : `Go struct field ${struct}.${path.join('.')}`;
-  return new DecodeError(`json: cannot unmarshal ${what} into ${where} of type ${goType}`);
+  return new DecodeError(`json: cannot unmarshal ${what} into ${where} of type ${goType}`, ofMap);
 }

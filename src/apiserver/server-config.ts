@@ -2,6 +2,7 @@
 import type { Scheme } from '../apimachinery/declaration.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import type { YamlBody } from '../base/yaml.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
@@ -54,7 +55,7 @@ export interface ApiServerConfig {
   readonly paths?: ReadonlyMap<string, PathHandler>;
   readonly version?: Readonly<Record<string, string>>;
   /** The first document of a YAML text as JSON. Default: read at once. */
-  readonly readYaml?: ((text: string) => Promise<string>) | undefined;
+  readonly readYaml?: ((text: string) => Promise<YamlBody>) | undefined;
   /** `host:port` that discovery tells to clients. */
   readonly serverAddress?: () => string;
   /** Default true: requests without credentials are system:anonymous. */

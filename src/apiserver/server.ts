@@ -121,7 +121,7 @@ function dependenciesOf(config: ApiServerConfig, stores: Stores): EndpointDepend
     store: stores,
     patches: patchEngines(config.scheme),
     turns: threadTurns,
-    readYaml: config.readYaml ?? (async (text) => (await import('../base/yaml.ts')).yamlToJson(text)),
+    readYaml: config.readYaml ?? (async (text) => (await import('../base/yaml.ts')).readYamlBody(text)),
     now: () => config.clock.now(),
     ...(config.removedResource ? { removedResource: config.removedResource } : {}),
   };

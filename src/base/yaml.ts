@@ -1,10 +1,11 @@
-// YAML, as kubectl reads it: 1.2 core schema, bounded aliases, duplicate keys refused, work bounded before it is done.
+// YAML, as kubectl reads it: 1.2 core schema, bounded aliases, duplicate keys told, work bounded before it is done.
 import {
   Composer,
   type CST,
   type Document,
   isAlias,
   isMap,
+  isNode,
   isScalar,
   LineCounter,
   type ParsedNode,
@@ -30,8 +31,15 @@ function* firstDocument(text: string, lines: LineCounter): Generator<CST.Token> 
   yield* parser.end();
 }
 
+/** A key that came again, in upstream's words; where its value ends is where upstream comes upon it. */
+interface RepeatedKey {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The first document of a text. Throws Error with line and column; bombs are refused. */
-function parseFirst(text: string, intAsBigInt: boolean): unknown {
+function parseFirst(text: string, intAsBigInt: boolean, onRepeated: (key: RepeatedKey) => void): unknown {
   const lines = new LineCounter();
   const composer = new Composer({
     // The library compares every key of a map with every other one; a set does it in one pass.
@@ -49,7 +57,7 @@ function parseFirst(text: string, intAsBigInt: boolean): unknown {
     const { line, col } = lines.linePos(error.pos[0]);
     throw new Error(`line ${line}, column ${col}: ${error.message}`);
   }
-  assertKeys(document, lines);
+  assertKeys(document, lines, onRepeated);
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
@@ -59,7 +67,11 @@ function parseFirst(text: string, intAsBigInt: boolean): unknown {
 }
 
 /** A key is a scalar: the library would write one that is a map as a text, and its keys, in exponential time. */
-function assertKeys(document: Document.Parsed<ParsedNode>, lines: LineCounter): void {
+function assertKeys(
+  document: Document.Parsed<ParsedNode>,
+  lines: LineCounter,
+  onRepeated: (key: RepeatedKey) => void,
+): void {
   const anchors = new Map<string, unknown>();
   visit(document, {
     Value(_, node) {
@@ -69,7 +81,7 @@ function assertKeys(document: Document.Parsed<ParsedNode>, lines: LineCounter): 
   visit(document, {
     Map(_, map) {
       const seen = new Set<unknown>();
-      for (const { key } of map.items) {
+      for (const { key, value: held } of map.items) {
         const node = isAlias(key) ? (anchors.get(key.source) ?? key) : key;
         if (node !== null && !isScalar(node))
           throw new Error(
@@ -80,10 +92,10 @@ function assertKeys(document: Document.Parsed<ParsedNode>, lines: LineCounter): 
           seen.add(value);
           continue;
         }
-        const at = isScalar(key) ? (key.range?.[0] ?? 0) : 0;
-        throw new Error(
-          `unmarshal errors:\n  line ${lines.linePos(at).line}: key ${JSON.stringify(value)} already set in map`,
-        );
+        const ranged = isNode(held) ? held : isScalar(key) ? key : undefined;
+        const [start = 0, end = start] = ranged?.range ?? [];
+        const { line } = lines.linePos(start);
+        onRepeated({ text: `line ${line}: key ${JSON.stringify(value)} already set in map`, start, end });
       }
     },
   });
@@ -92,15 +104,30 @@ function assertKeys(document: Document.Parsed<ParsedNode>, lines: LineCounter): 
 /** More than any body may have: aliases would make a hundred times as much of it. */
 const maxJsonLength = 4 << 20;
 
+/** As upstream's strict decoder: nobody reads more of them. */
+const maxRepeated = 100;
+
+export interface YamlBody {
+  readonly json: string;
+  /** Keys that came again, `line 4: key "a" already set in map`: the last one counts. */
+  readonly repeated: readonly string[];
+}
+
 /** The first document as JSON, with all the digits of its numbers. */
-export function yamlToJson(text: string): string {
+export function readYamlBody(text: string): YamlBody {
   let length = 0;
-  return JSON.stringify(parseFirst(text, true) ?? null, (key, value: unknown) => {
+  const found: RepeatedKey[] = [];
+  const value = parseFirst(text, true, (key) => found.push(key));
+  const json = JSON.stringify(value ?? null, (key, value: unknown) => {
     length += key.length + (typeof value === 'string' ? value.length : 1);
     if (length > maxJsonLength) throw new Error(tooManyAliases);
     return written(value);
   });
+  const repeated = found.sort((a, b) => a.end - b.end || b.start - a.start).map((key) => key.text);
+  return { json, repeated: repeated.slice(0, maxRepeated) };
 }
+export const yamlToJson = (text: string): string => readYamlBody(text).json;
+
 function written(value: unknown): unknown {
   if (typeof value === 'bigint')
     return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(value.toString());
@@ -119,7 +146,11 @@ export function hasMoreYaml(text: string): boolean {
   return filled > 1;
 }
 
-export const parseYaml = (text: string): unknown => parseFirst(text, false);
+/** Of files, in which a key that comes again is a fault. */
+export const parseYaml = (text: string): unknown =>
+  parseFirst(text, false, (key) => {
+    throw new Error(`unmarshal errors:\n  ${key.text}`);
+  });
 
 export const toYaml = (value: unknown): string =>
   stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });

@@ -1,7 +1,7 @@
 // Long YAML is read elsewhere: this thread goes on, and what the other can't read does not end it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { yamlToJson } from '../base/yaml.ts';
+import { readYamlBody } from '../base/yaml.ts';
 import { createYamlThread } from './yaml-thread.ts';
 
 const long = (value: string): string => `# ${'x'.repeat(20_000)}\na: ${value}\n`;
@@ -13,10 +13,13 @@ test('long and short texts are read alike, many at once, and each fault is told'
   for (const write of [long, (value: string) => `a: ${value}`])
     assert.deepEqual(
       await Promise.all(texts.map((text) => thread.read(write(text)))),
-      texts.map((text) => yamlToJson(`a: ${text}`)),
+      texts.map((text) => readYamlBody(`a: ${text}`)),
     );
   for (const text of [long('['), 'a: [']) await assert.rejects(thread.read(text), /Flow sequence in block/);
-  assert.equal(await thread.read(long('2')), '{"a":2}');
+  assert.deepEqual(await thread.read(long('2\na: 3')), {
+    json: '{"a":3}',
+    repeated: ['line 3: key "a" already set in map'],
+  });
 });
 
 test('a thread that ends refuses what it was reading; the next text has another one', async (t) => {
@@ -47,5 +50,5 @@ test('the answer of a thread that was given up is not what the next one reads', 
   // The patience ends while the answer lies in the queue: this thread does not look for either.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   for (const [at, one] of (await settled).entries())
-    if (one.status === 'fulfilled') assert.equal(one.value, texts[at]);
+    if (one.status === 'fulfilled') assert.equal(one.value.json, texts[at]);
 });

@@ -1,12 +1,13 @@
 // Reads YAML in a thread of its own when it is long: that costs fifty times what handing it over does.
 import { Worker } from 'node:worker_threads';
 import { once } from '../base/once.ts';
+import type { YamlBody } from '../base/yaml.ts';
 
-export type YamlAnswer = { readonly json: string } | { readonly error: string };
+export type YamlAnswer = YamlBody | { readonly error: string };
 
 export interface YamlThread {
   /** The first document as JSON. Rejects with what is wrong with it. */
-  read(text: string): Promise<string>;
+  read(text: string): Promise<YamlBody>;
   close(): Promise<void>;
 }
 
@@ -21,7 +22,7 @@ const tooMuch = 'the document is too complex';
 
 const reader = once(() => import('../base/yaml.ts'));
 
-interface Reading extends PromiseWithResolvers<string> {
+interface Reading extends PromiseWithResolvers<YamlBody> {
   readonly text: string;
 }
 
@@ -38,9 +39,9 @@ class Thread implements YamlThread {
     this.#patience = patience;
   }
 
-  async read(text: string): Promise<string> {
-    if (text.length < leastLength) return (await reader()).yamlToJson(text);
-    const reading = { text, ...Promise.withResolvers<string>() };
+  async read(text: string): Promise<YamlBody> {
+    if (text.length < leastLength) return (await reader()).readYamlBody(text);
+    const reading = { text, ...Promise.withResolvers<YamlBody>() };
     this.#waiting.push(reading);
     this.#next();
     return reading.promise;
@@ -75,7 +76,7 @@ class Thread implements YamlThread {
       if (worker !== this.#worker) return;
       const reading = this.#reading;
       this.#reading = undefined;
-      if ('json' in answer) reading?.resolve(answer.json);
+      if ('json' in answer) reading?.resolve(answer);
       else reading?.reject(new Error(answer.error));
       this.#next();
     });

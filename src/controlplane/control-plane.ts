@@ -26,6 +26,7 @@ import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/s
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
+import type { YamlBody } from '../base/yaml.ts';
 import type { Client } from '../client/client.ts';
 import { type ClientMetrics, clientMetrics } from '../client/client-metrics.ts';
 import { type ClientOptions, createClient } from '../client/create-client.ts';
@@ -118,7 +119,7 @@ export interface ControlPlaneOptions {
   /** Seats of all priority levels, and what one user may have under way. */
   readonly flowControl?: Omit<FlowControlConfig, 'objects'> | undefined;
   /** The first document of a YAML text as JSON. Default: read at once. */
-  readonly readYaml?: ((text: string) => Promise<string>) | undefined;
+  readonly readYaml?: ((text: string) => Promise<YamlBody>) | undefined;
 }
 
 /** PEM bundles that vouch for clients, as they are now. */

@@ -122,10 +122,47 @@ const maxPathLength = 1024;
 const shortened = (path: string): string =>
   path.length > maxPathLength ? `${path.slice(0, maxPathLength)}…` : path;
 
-/** The slow way, for texts that are known to hold a duplicate: a reader of keys only. */
+/** The slow way, for texts that are known to hold a duplicate. */
 function duplicatePaths(text: string): string[] {
   const found: string[] = [];
+  eachKey(text, (path, again) => {
+    if (again) found.push(shortened(path));
+    return found.length < maxDuplicates;
+  });
+  return found;
+}
+
+export interface FoundField {
+  readonly path: string;
+  readonly isUnknown: boolean;
+}
+
+/** As one who reads strictly comes upon them: a field that is unknown is told once, and what is in it is not looked at. */
+export function inTextOrder(
+  text: string,
+  duplicates: readonly string[],
+  unknown: readonly string[],
+): readonly FoundField[] {
+  const strange = new Set(unknown);
+  const told: FoundField[] = [];
+  const isWithin = (path: string): boolean =>
+    unknown.some((outer) => path.startsWith(outer) && ['.', '[', undefined].includes(path[outer.length]));
+  eachKey(text, (path, again) => {
+    // To look one of a megabyte up would cost as much, for each key that is in it.
+    if (path.length > maxPathLength) return true;
+    if (strange.delete(path)) told.push({ path, isUnknown: true });
+    else if (again && !isWithin(path)) told.push({ path, isUnknown: false });
+    return told.length < maxDuplicates;
+  });
+  for (const path of duplicates) if (path.length > maxPathLength) told.push({ path, isUnknown: false });
+  for (const path of strange) told.push({ path, isUnknown: true });
+  return told;
+}
+
+/** A reader of keys only. `visit` is told of each, and whether it came again for the first time; false ends it. */
+function eachKey(text: string, visit: (path: string, again: boolean) => boolean): void {
   let at = 0;
+  let isOver = false;
   const space = (): void => {
     while (at < text.length && text.charCodeAt(at) <= 32) at++;
   };
@@ -152,13 +189,15 @@ function duplicatePaths(text: string): string[] {
       const key = string();
       const here = path === '' ? key : `${path}.${key}`;
       const before = seen.get(key);
-      if (before === false) found.push(shortened(here));
-      if (found.length >= maxDuplicates) return;
+      if (!visit(here, before === false)) {
+        isOver = true;
+        return;
+      }
       seen.set(key, before !== undefined);
       space();
       at++;
       value(here);
-      if (found.length >= maxDuplicates) return;
+      if (isOver) return;
       if (text[at] === ',') at++;
     }
     at++;
@@ -168,11 +207,10 @@ function duplicatePaths(text: string): string[] {
     space();
     for (let i = 0; text[at] !== ']'; i++) {
       value(`${path}[${i}]`);
-      if (found.length >= maxDuplicates) return;
+      if (isOver) return;
       if (text[at] === ',') at++;
     }
     at++;
   };
   value('');
-  return found;
 }

@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
+import type { YamlBody } from '../../base/yaml.ts';
 import { attributesOf, noSelectors } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { ApiResponse } from '../http.ts';
@@ -35,7 +36,7 @@ export interface EndpointDependencies {
   /** What takes long is done in turns with all other such work of the server. */
   readonly turns: Turns;
   /** The first document of a text as JSON. */
-  readYaml(text: string): Promise<string>;
+  readYaml(text: string): Promise<YamlBody>;
   now(): number;
   /** What to say of a resource that was served once: which one took its place. */
   removedResource?(group: string, version: string, resource: string): string | undefined;

@@ -8,11 +8,21 @@ import {
   unsupportedMediaType,
 } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
-import { decodeAs, UndecodableError } from '../../apimachinery/field-validation.ts';
+import {
+  decodeAs,
+  duplicateField,
+  repeatedKeys,
+  type StrictProblems,
+  strictWarnings,
+  UndecodableError,
+  unknownField,
+} from '../../apimachinery/field-validation.ts';
+import { goText, goValue } from '../../apimachinery/go-format.ts';
 import { copyJson, isObject, str } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
+import { inTextOrder } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, eachInTurn, inTurns } from '../../base/turns.ts';
 import type { ApiResponse } from '../http.ts';
@@ -55,7 +65,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   const outcome = await store.update(
     declaration.namespaced ? namespace : '',
     name,
-    (current) => (apply ? applied(request, sent, current) : patched(request, type, patch, current)),
+    (current) => (apply ? applied(request, sent, current) : patched(request, type, sent, current)),
     {
       ...options,
       fieldManager: apply ? '' : fieldManagerOf(context),
@@ -71,6 +81,8 @@ interface SentPatch {
   readonly value: unknown;
   /** What it was read from. */
   readonly json: string;
+  /** Where its text is not as a strict reader wants it. */
+  readonly problems: readonly string[];
 }
 
 export async function parsePatch(
@@ -83,8 +95,13 @@ export async function parsePatch(
     try {
       const text = body.toString();
       // kubectl sends JSON, which is YAML too: no need for the slow reader.
-      const json = /^\s*\{\s*"/.test(text) ? text : await deps.readYaml(text);
-      return { json, value: (await readText(context, json, bounds, deps)).value };
+      if (/^\s*\{\s*"/.test(text)) {
+        const { value, duplicateFields } = await readText(context, text, bounds, deps);
+        if (duplicateFields.length === 0) return { json: text, value, problems: [] };
+      }
+      const { json, repeated } = await deps.readYaml(text);
+      const problems = repeated.length === 0 ? [] : [repeatedKeys(repeated)];
+      return { json, value: (await readText(context, json, bounds, deps)).value, problems };
     } catch (error) {
       if (error instanceof StatusError) throw error;
       throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
@@ -93,15 +110,33 @@ export async function parsePatch(
   const isChecked = type !== strategicPatch && fieldValidationOf(context) !== 'Ignore';
   try {
     const json = body.toString();
-    const { value } = await readText(context, json, bounds, deps);
+    const { value, duplicateFields } = await readText(context, json, bounds, deps);
     if (isChecked) assertForm(type, value);
-    return { json, value };
+    return { json, value, problems: patchProblems(type, json, value, duplicateFields) };
   } catch (error) {
     if (error instanceof StatusError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw badRequest(isChecked ? `error decoding patch: ${why}` : why);
   }
 }
+
+const operationFields: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/** Keys that come twice, and of operations those that mean nothing. */
+function patchProblems(type: string, text: string, patch: unknown, duplicates: readonly string[]): string[] {
+  if (type !== jsonPatch) return duplicates.map(duplicateField);
+  const unknown: string[] = [];
+  for (const [i, operation] of (Array.isArray(patch) ? (patch as unknown[]) : []).entries())
+    for (const key in isObject(operation) ? operation : {})
+      if (!operationFields.has(key) && unknown.length < maxUnknown) unknown.push(`[${i}].${key}`);
+  if (unknown.length === 0 && duplicates.length === 0) return [];
+  return inTextOrder(text, duplicates, unknown).map(
+    ({ path, isUnknown }) => `json patch ${isUnknown ? unknownField(path) : duplicateField(path)}`,
+  );
+}
+
+/** As of the fields that a kind does not have. */
+const maxUnknown = 100;
 
 /** Unless fields are not looked at, upstream reads the patch as what it is to be before it is applied. */
 function assertForm(type: string, patch: unknown): void {
@@ -116,16 +151,33 @@ function assertForm(type: string, patch: unknown): void {
 async function patched(
   request: EndpointRequest,
   type: string,
-  patch: unknown,
+  sent: SentPatch,
   current: JsonObject | undefined,
 ): Promise<JsonObject> {
   const { context, declaration } = request;
+  const { value: patch, problems } = sent;
   if (current === undefined) throw conflict(declaration, context.info.name, 'the object is gone');
   const result = await patchedObject(request, current, { type, patch, of: declaration.type });
-  return isReadInParts(request)
-    ? checkedParts(request, current, result, patch)
-    : checkedResult(request, result, patch);
+  // Such a text is told of whether or not the kind has more to say.
+  const strict: StrictProblems | undefined =
+    problems.length === 0 ? undefined : (unknown) => [...problems, ...[...unknown].sort().map(unknownField)];
+  try {
+    return isReadInParts(request)
+      ? checkedParts(request, current, result, strict)
+      : checkedResult(request, result, targetOf(declaration), strict);
+  } catch (error) {
+    if (!(error instanceof UndecodableError)) throw error;
+    // Upstream makes the object of a strategic merge patch out of a map, without JSON between.
+    if (type === strategicPatch) throw faultOfPatch(goValue(patch as JsonObject), error.whyOfMap);
+    // What was read in place has lost what was wrong with it.
+    const shown = await patchedObject(request, current, { type, patch, of: declaration.type });
+    throw faultOfPatch(goText(shown), error.why);
+  }
 }
+
+/** Upstream answers 422 for a patch whose result is no object of the kind. */
+const faultOfPatch = (value: string, why: string): StatusError =>
+  invalidObject({ group: '', kind: '' }, '', [invalid('patch', value, why)]);
 
 /** Status patches are most writes of a busy cluster. What they don't touch is put back in any case. */
 const isReadInParts = ({ context, declaration }: EndpointRequest): boolean =>
@@ -136,33 +188,24 @@ function checkedParts(
   request: EndpointRequest,
   current: JsonObject,
   result: JsonObject,
-  patch: unknown,
+  strict: StrictProblems | undefined,
 ): JsonObject {
   const { declaration } = request;
   const kind = { ...targetOf(declaration), applyDefaults: undefined };
-  const whole = readTouched(result, current, (parts) => checkedResult(request, parts, patch, kind));
+  const whole = readTouched(result, current, (parts) => checkedResult(request, parts, kind, strict));
   declaration.strategy.applyDefaults?.(whole);
   return whole;
 }
 
 /** The patched object is read as its kind, as if it had been sent. */
 function checkedResult(
-  { context, declaration, deps }: EndpointRequest,
+  { context, deps }: EndpointRequest,
   result: JsonObject,
-  patch: unknown,
-  target: DecodeTarget = targetOf(declaration),
+  target: DecodeTarget,
+  strict?: StrictProblems,
 ): JsonObject {
-  try {
-    return decodeParsed(result, deps.scheme, target, {
-      validation: fieldValidationOf(context),
-      warn: (text) => context.warn(text),
-    });
-  } catch (error) {
-    // Upstream answers 422 for a patch whose result is no object of the kind.
-    if (error instanceof UndecodableError)
-      throw invalidObject({ group: '', kind: '' }, '', [invalid('patch', JSON.stringify(patch), error.why)]);
-    throw error;
-  }
+  const options = { validation: fieldValidationOf(context), warn: (text: string) => context.warn(text) };
+  return decodeParsed(result, deps.scheme, target, options, strict);
 }
 
 /** A large one is read again, which can be done in steps. */
@@ -227,5 +270,19 @@ async function applied(
   await pause();
   if (context.heavy) assertBounded(result, boundsOf(declaration.kind));
   await pause();
-  return checkedResult(request, result, patch);
+  tellRepeated(request, sent);
+  try {
+    return checkedResult(request, result, targetOf(declaration));
+  } catch (error) {
+    throw error instanceof UndecodableError ? faultOfPatch(goText(patch), error.why) : error;
+  }
+}
+
+/** What an apply says twice is refused where it was asked to be strict, with the lines. */
+function tellRepeated({ context }: EndpointRequest, { problems }: SentPatch): void {
+  const validation = fieldValidationOf(context);
+  if (problems.length === 0 || validation === 'Ignore') return;
+  if (validation === 'Strict')
+    throw badRequest(`error strict decoding YAML: error converting YAML to JSON: ${problems.join(', ')}`);
+  for (const text of strictWarnings(problems)) context.warn(text);
 }

@@ -1,16 +1,25 @@
 // Turns a request body into an object of its kind: media type, kind check, types, defaults, unknown fields.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
 import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
-import { decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
+import {
+  decodeAs,
+  duplicateField,
+  type FieldValidation,
+  repeatedKeys,
+  type StrictProblems,
+  unknownField,
+} from '../../apimachinery/field-validation.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf, type ObjectBounds } from '../../apimachinery/object-bounds.ts';
 import {
+  inTextOrder,
   type ParsedJson,
   parseJsonText,
   parseJsonTextSteps,
 } from '../../apimachinery/serializer/json-text.ts';
 import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import { inTurns, type Turns } from '../../base/turns.ts';
+import type { YamlBody } from '../../base/yaml.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
 
 /** As upstream's MaxRequestBodyBytes. */
@@ -39,6 +48,7 @@ export interface DecodeTarget {
   readonly kind: string;
   /** Full type name. */
   readonly type: string;
+  readonly custom?: boolean | undefined;
   readonly applyDefaults?: ((object: JsonObject) => void) | undefined;
 }
 
@@ -47,6 +57,7 @@ export const targetOf = (d: ResourceDeclaration): DecodeTarget => ({
   version: d.version,
   kind: d.kind,
   type: d.type,
+  custom: d.custom,
   applyDefaults: d.strategy.applyDefaults,
 });
 
@@ -73,7 +84,7 @@ export interface DecodeOptions {
 export interface BodyReaders {
   readonly protobuf: ProtobufCodec | undefined;
   /** The first document of a text as JSON. */
-  readYaml(text: string): Promise<string>;
+  readYaml(text: string): Promise<YamlBody>;
   /** Where large bodies take turns. */
   readonly turns: Turns;
 }
@@ -108,16 +119,17 @@ export async function decodeBody(
     validation: fieldValidationOf(context),
     warn: (text) => context.warn(text),
   };
-  const { value, duplicateFields } = await parseBody(context, body, target, deps);
+  const { value, problems } = await parseBody(context, body, target, deps);
   if (context.heavy) await turns.take();
-  const object = decodeParsed(value, scheme, target, options, duplicateFields);
+  const object = decodeParsed(value, scheme, target, options, problems);
   context.audit?.requestObject(object);
   return object;
 }
 
 interface ParsedBody {
   readonly value: JsonObject;
-  readonly duplicateFields: readonly string[];
+  /** Where the text is not as a strict reader wants it. */
+  readonly problems?: StrictProblems | undefined;
 }
 
 const unrecognized = (target: DecodeTarget, error: unknown, prefix = ''): StatusError =>
@@ -138,22 +150,32 @@ export async function parseBody(
     try {
       const value = readers.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
       if (body.length > heavyBytes) assertBounded(value, bounds);
-      return { value, duplicateFields: [] };
+      return { value };
     } catch (error) {
       if (error instanceof StatusError) throw error;
       throw unrecognized(target, error);
     }
   }
   let text: string;
+  let repeated: readonly string[] = [];
   if (mediaType === 'application/json' || mediaType === '') text = body.toString();
-  else if (mediaType === 'application/yaml') text = await yamlAsJson(body, target, readers);
+  else if (mediaType === 'application/yaml')
+    ({ json: text, repeated } = await yamlAsJson(body, target, readers));
   else throw unsupportedMediaType(acceptedBodies);
   const prefix = "couldn't get version/kind; json parse error: ";
   try {
     const parsed = await readText(context, text, bounds, readers);
     if (isObject(parsed.value)) {
       if (body.length > heavyBytes) assertBounded(parsed.value, bounds);
-      return { value: parsed.value, duplicateFields: parsed.duplicateFields };
+      const { value, duplicateFields } = parsed;
+      if (repeated.length > 0)
+        return {
+          value,
+          problems: (unknown) => [repeatedKeys(repeated), ...[...unknown].sort().map(unknownField)],
+        };
+      return duplicateFields.length === 0
+        ? { value }
+        : { value, problems: problemsOf(text, duplicateFields, target) };
     }
     const what = Array.isArray(parsed.value)
       ? 'array'
@@ -169,7 +191,17 @@ export async function parseBody(
   }
 }
 
-async function yamlAsJson(body: Buffer, target: DecodeTarget, readers: BodyReaders): Promise<string> {
+/** A kind of Go's is read and checked in one pass; what is in a custom resource is known after all of it was read. */
+const problemsOf =
+  (text: string, duplicates: readonly string[], target: DecodeTarget): StrictProblems =>
+  (unknown) =>
+    target.custom === true
+      ? [...duplicates.map(duplicateField), ...unknown.map(unknownField)]
+      : inTextOrder(text, duplicates, unknown).map(({ path, isUnknown }) =>
+          isUnknown ? unknownField(path) : duplicateField(path),
+        );
+
+async function yamlAsJson(body: Buffer, target: DecodeTarget, readers: BodyReaders): Promise<YamlBody> {
   try {
     return await readers.readYaml(body.toString());
   } catch (error) {
@@ -183,12 +215,12 @@ export function decodeParsed(
   scheme: Scheme,
   target: DecodeTarget,
   options: DecodeOptions,
-  duplicateFields: readonly string[] = [],
+  problems?: StrictProblems,
 ): JsonObject {
   checkKind(object, target);
   const decoded = decodeAs(scheme, target, object, {
     fieldValidation: options.validation,
-    duplicateFields,
+    problems,
   });
   for (const warning of decoded.warnings) options.warn(warning);
   target.applyDefaults?.(object);

@@ -22,6 +22,7 @@ import { rbacV1 } from './rbac/v1/group.ts';
 import { resourceV1 } from './resource/v1/group.ts';
 import { schedulingV1 } from './scheduling/v1/group.ts';
 import { storageV1 } from './storage/v1/group.ts';
+import { storagemigrationV1beta1 } from './storagemigration/v1beta1/group.ts';
 
 /** By `group/version`, then by plural resource name; what their types are, each says itself. */
 export const behaviours: Readonly<Record<string, Readonly<Record<string, BehaviourOf<never>>>>> = {
@@ -47,4 +48,5 @@ export const behaviours: Readonly<Record<string, Readonly<Record<string, Behavio
   'resource.k8s.io/v1': resourceV1,
   'scheduling.k8s.io/v1': schedulingV1,
   'storage.k8s.io/v1': storageV1,
+  'storagemigration.k8s.io/v1beta1': storagemigrationV1beta1,
 };

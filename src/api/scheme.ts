@@ -13,6 +13,7 @@ import { meta } from '../apimachinery/json-access.ts';
 import type { BehaviourOf } from '../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../apimachinery/plan.ts';
 import { createPlans } from '../apimachinery/schema-plan.ts';
+import { type ApiEnablement, servedByDefault } from './api-enablement.ts';
 import { readDescriptions } from './descriptions/read-descriptions.ts';
 import { strategyOf } from './meta/strategy.ts';
 import { notEnforcedWarnings } from './not-enforced.ts';
@@ -119,10 +120,12 @@ function withWarnings(strategy: Strategy, more: ReturnType<typeof notEnforcedWar
 const behaviourOf = ({ group, version, resource }: ResourceData): BehaviourOf<JsonObject> =>
   (behaviours[`${group}/${version}`]?.[resource] ?? {}) as BehaviourOf<JsonObject>;
 
-/** All built-in kinds. Made once a server; CRDs are put beside it by whoever serves them. */
-export function createScheme(): Scheme {
+/** All built-in kinds that are served. Made once a server; CRDs are put beside it by whoever serves them. */
+export function createScheme(serves: ApiEnablement['serves'] = servedByDefault): Scheme {
   const plans = createPlans(schemaSource);
-  const all = (data as unknown as readonly ResourceData[]).map((r) => declare(r, behaviourOf(r), plans));
+  const all = (data as unknown as readonly ResourceData[])
+    .filter(serves)
+    .map((r) => declare(r, behaviourOf(r), plans));
   const byResource = new Map(all.map((d) => [`${d.group}/${d.version}/${d.resource}`, d]));
   const byKind = new Map(all.map((d) => [`${d.group}/${d.version}/${d.kind}`, d]));
   return {

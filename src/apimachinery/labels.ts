@@ -2,7 +2,7 @@
 
 export type Labels = Readonly<Record<string, string | undefined>>;
 
-const regexError = (message: string, format: string, ...examples: string[]): string =>
+export const regexError = (message: string, format: string, ...examples: string[]): string =>
   `${message} (e.g. ${examples.map((e) => `'${e}', `).join(' or ')}regex used for validation is '${format}')`;
 const maxLength = (length: number): string => `must be no more than ${length} bytes`;
 

@@ -3,6 +3,7 @@ import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimach
 import { servedGroups } from '../apimachinery/discovery/groups.ts';
 import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
 import { withoutTrailing } from '../base/without-trailing.ts';
+import { storageVersionHash } from '../crypto/digests.ts';
 import { aggregatedDocument } from './discovery/aggregated-documents.ts';
 import { openApiResponse } from './discovery/openapi.ts';
 import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
@@ -66,7 +67,7 @@ function discovery(
       return whole ?? jsonResponse(200, apiVersions(config.serverAddress?.() ?? ''));
     }
     if (version !== undefined) return undefined;
-    return documentResponse(apiResourceList(config.scheme.resources(), '', group));
+    return documentResponse(apiResourceList(config.scheme.resources(), '', group, storageVersionHash));
   }
   if (root !== 'apis') return undefined;
   if (group === undefined)
@@ -78,7 +79,7 @@ function discovery(
     return documentResponse(apiGroup(config.scheme.resources(), group, config.aggregator?.versions()));
   return group === ''
     ? undefined
-    : documentResponse(apiResourceList(config.scheme.resources(), group, version));
+    : documentResponse(apiResourceList(config.scheme.resources(), group, version, storageVersionHash));
 }
 
 const documentResponse = (document: object | undefined): ApiResponse | undefined =>

@@ -15,6 +15,11 @@ export interface ListOptions {
   readonly resourceVersion?: string;
 }
 
+export interface ReadOptions extends ListOptions {
+  /** Of each item its metadata alone, as PartialObjectMetadata. */
+  readonly metadataOnly?: true;
+}
+
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
   readonly allowWatchBookmarks?: boolean;
   readonly timeoutSeconds?: number;
@@ -82,7 +87,7 @@ export type Creatable<T> = Omit<T, 'metadata'> & { metadata?: object | undefined
  */
 export interface Client {
   get<T>(resource: ResourceRef<T>, key: ObjectKey, options?: { readonly subresource?: string }): Promise<T>;
-  list<T>(resource: ResourceRef<T>, options?: ListOptions): Promise<ObjectList<T>>;
+  list<T>(resource: ResourceRef<T>, options?: ReadOptions): Promise<ObjectList<T>>;
   create<T, O extends WriteOptions = WriteOptions>(
     resource: ResourceRef<T>,
     object: Creatable<T>,

@@ -10,6 +10,7 @@ import type {
   ObjectKey,
   ObjectList,
   Patch,
+  ReadOptions,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -33,6 +34,7 @@ export interface ClientOptions {
 
 const maxBodyBytes = 1 << 30;
 const maxErrorBytes = 1 << 20;
+const partialList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 const patchMediaTypes = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
@@ -163,6 +165,20 @@ async function* watchWith<T>(
   }
 }
 
+async function listWith<T>(
+  exchange: ReturnType<typeof exchanger>,
+  resource: ResourceRef<T>,
+  o?: ReadOptions,
+): Promise<ObjectList<T>> {
+  const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o));
+  const { body } = await exchange({
+    method: 'GET',
+    path,
+    accept: o?.metadataOnly === true ? partialList : undefined,
+  });
+  return (await parseLarge(body.toString('utf8'))) as ObjectList<T>;
+}
+
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const open = sender(transport, options);
   const exchange = exchanger(open, options);
@@ -182,11 +198,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   return {
     get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
       call<T>('GET', resourcePath(resource, { ...key, subresource: o?.subresource })),
-    list: <T>(resource: ResourceRef<T>, o?: ListOptions) =>
-      call<ObjectList<T>>(
-        'GET',
-        withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o)),
-      ),
+    list: <T>(resource: ResourceRef<T>, o?: ReadOptions) => listWith(exchange, resource, o),
     create: <T, O extends WriteOptions>(resource: ResourceRef<T>, object: Creatable<T>, o?: O) => {
       const { name, namespace } = metadataOf(object);
       const path = resourcePath(resource, {

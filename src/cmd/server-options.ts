@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { LogLevel } from '../component-base/logger.ts';
 import { defaultEventTtlMs } from '../controlplane/object-lifetimes.ts';
 import { withAdmission } from './admission-options.ts';
+import { type ApiEnablementFlags, withFeatureGates, withRuntimeConfig } from './api-enablement-options.ts';
 import { withAudit } from './audit-options.ts';
 import {
   type CredentialFlags,
@@ -21,7 +22,7 @@ import { port } from './port-option.ts';
 import { switchOption } from './switch-option.ts';
 
 /** As commander reads them. */
-export interface ServerFlags extends EvictionFlags, CredentialFlags, AdmissionFlags {
+export interface ServerFlags extends EvictionFlags, CredentialFlags, AdmissionFlags, ApiEnablementFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -115,7 +116,7 @@ const withOwn = (command: Command): Command =>
     );
 
 const withGeneric = (command: Command): Command =>
-  command
+  withFeatureGates(command)
     .option('--advertise-address <address>', 'address at which nodes and pods reach this server')
     .option(
       '--max-requests-inflight <n>',
@@ -228,6 +229,7 @@ const apiserver: readonly Section[] = [
   ['Auditing', withAudit],
   ['Authentication', withAuthentication],
   ['Authorization', withAuthorization],
+  ['API enablement', withRuntimeConfig],
   ['Admission', withAdmission],
   ['Logs', withLogs],
   ['Misc', withMisc],

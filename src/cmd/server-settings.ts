@@ -1,4 +1,5 @@
 // What the flags of `porthole server` make of a control plane, but for what runs beside it. Slips are told before anything is opened.
+import { apiEnablementOf } from './api-enablement-options.ts';
 import { auditFlagsOf } from './audit-options.ts';
 import { broughtOf } from './authentication-options.ts';
 import type { ServerOptions } from './compose/compose-server.ts';
@@ -29,6 +30,7 @@ export function settingsOf(flags: ServerFlags): ServerSettings {
   if (flags.advertiseAddress !== undefined) checkAdvertiseAddress(flags.advertiseAddress);
   const { advertise } = listenAddresses({ ...noAddresses, ...flags });
   return {
+    api: apiEnablementOf(flags),
     audit: auditFlagsOf(flags),
     dataDir: flags.dataDir,
     securePort: flags.securePort,

@@ -1,7 +1,7 @@
 // Holds a controller to what it declared: asking for anything else is a bug that shows at once.
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import type { InformerFactory, Lister } from '../client/cache/informer.ts';
-import type { Client, DeleteOptions, ListOptions, WriteOptions } from '../client/client.ts';
+import type { Client, DeleteOptions, ReadOptions, WriteOptions } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 import { type Access, isDeclared, type Verb } from './access.ts';
 import type { AnyResource, ControllerClient } from './define-controller.ts';
@@ -60,7 +60,7 @@ export function declaredClient(declared: Declared, client: Client, log: Logger):
       check('get', resource, key.namespace, how?.subresource);
       return client.get(resource, key, how);
     },
-    list: async (resource, how?: ListOptions) => {
+    list: async (resource, how?: ReadOptions) => {
       check('list', resource, how?.namespace);
       return client.list(resource, how);
     },

@@ -31,5 +31,6 @@ function rolesOf(controllers: readonly Controller[]): ControllerRole[] {
 }
 
 /** Nothing else of the configuration changes what they may do. */
-export const controllerRoles = (config: Pick<ControllersConfig, 'approveKubeletServing'>): ControllerRole[] =>
-  rolesOf(allControllers({ ...config, rootCa: { now: () => '' }, clusterCIDRs: [] }));
+export const controllerRoles = (
+  config: Pick<ControllersConfig, 'approveKubeletServing' | 'storageVersionMigrator'>,
+): ControllerRole[] => rolesOf(allControllers({ ...config, rootCa: { now: () => '' }, clusterCIDRs: [] }));

@@ -9,9 +9,11 @@ describe('allControllers', () => {
     const files = readdirSync(import.meta.dirname)
       .filter((name) => name.endsWith('-controller.ts'))
       .map((name) => name.slice(0, -'.ts'.length));
-    const names = allControllers({ rootCa: { now: () => '' }, clusterCIDRs: ['10.244.0.0/16'] }).map(
-      ({ name }) => name,
-    );
+    const names = allControllers({
+      rootCa: { now: () => '' },
+      clusterCIDRs: ['10.244.0.0/16'],
+      storageVersionMigrator: true,
+    }).map(({ name }) => name);
     assert.deepEqual([...names].sort(), files.sort());
   });
 });

@@ -40,6 +40,7 @@ import { serviceCidrController } from './service-cidr-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { type SignToken, serviceAccountTokenController } from './serviceaccount-token-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
+import { storageVersionMigratorController } from './storage-version-migrator-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
 import { tokenCleanerController } from './token-cleaner-controller.ts';
 import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
@@ -66,6 +67,8 @@ export interface ControllersConfig {
   readonly nodeMonitorGracePeriodMs?: number;
   /** How fast pods are evicted from nodes that are not ready. Default as upstream. */
   readonly nodeEvictions?: Partial<EvictionRates> | undefined;
+  /** The kind StorageVersionMigration is served, and is acted on. Default false, as upstream. */
+  readonly storageVersionMigrator?: boolean;
   /** How many finished pods are kept. Default 12500. */
   readonly terminatedPodThreshold?: number;
 }
@@ -110,6 +113,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     serviceAccountTokenController(config.rootCa, config.signToken),
     serviceCidrController,
     statefulSetController,
+    ...(config.storageVersionMigrator === true ? [storageVersionMigratorController] : []),
     taintEvictionController(),
     tokenCleanerController,
     ttlAfterFinishedController,

@@ -24,6 +24,7 @@ export interface BootstrapFacts {
   readonly advertiseAddress: string;
   readonly securePort: number;
   readonly approveKubeletServing: boolean;
+  readonly storageVersionMigrator: boolean;
 }
 
 const rbac = 'rbac.authorization.k8s.io';

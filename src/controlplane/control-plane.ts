@@ -1,5 +1,10 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
-import { flowschemas, namespaces, prioritylevelconfigurations } from '../api/generated/resources.ts';
+import {
+  flowschemas,
+  namespaces,
+  prioritylevelconfigurations,
+  storageversionmigrations,
+} from '../api/generated/resources.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedGroupVersions, removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
@@ -433,6 +438,7 @@ function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBoo
       advertiseAddress: options.advertiseAddress,
       securePort: options.securePort,
       approveKubeletServing: options.approveKubeletServing ?? false,
+      storageVersionMigrator: options.scheme.kind(storageversionmigrations) !== undefined,
     }),
     extensionMap(options),
   ];

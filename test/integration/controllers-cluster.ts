@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { certificatesigningrequests } from '../../src/api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../../src/api/generated/types/certificates-v1.ts';
+import { createScheme } from '../../src/api/scheme.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Informer, InformerFactory } from '../../src/client/cache/informer.ts';
@@ -61,6 +62,8 @@ export async function startCluster(
     readonly disabled?: readonly string[];
     readonly pace?: PaceOptions;
     readonly approveKubeletServing?: boolean;
+    /** Serves StorageVersionMigrations, and acts on them. */
+    readonly storageVersionMigrator?: boolean;
     readonly legacyTokenCleanUpMs?: number;
     /** The server's own; controllers have the real one. */
     readonly serverClock?: Clock;
@@ -71,6 +74,7 @@ export async function startCluster(
 ): Promise<ControllersCluster> {
   const server = await startTestControlPlane({
     approveKubeletServing: options.approveKubeletServing ?? false,
+    ...(options.storageVersionMigrator === true ? { scheme: createScheme(() => true) } : {}),
     ...(options.serverClock === undefined ? {} : { clock: options.serverClock }),
     ...options.server,
   });

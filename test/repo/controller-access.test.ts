@@ -97,8 +97,13 @@ function declarationsOf(source: ts.SourceFile): Map<string, Declared> {
         for (const verb of ['list', 'watch'] as const)
           uses.push({ ...use, verb, resource: undefined, subresource: '' });
       const verb = verbs[name.text];
-      if (verb !== undefined && /\b(write|client)$/.test(expression.getText()))
-        uses.push({ ...use, verb, subresource: subresourceOf(call) });
+      if (verb !== undefined && /\b(write|client)$/.test(expression.getText())) {
+        const subresource = subresourceOf(call);
+        uses.push({ ...use, verb, subresource });
+        // An apply of what is not there asks whether it may create it.
+        if (verb === 'patch' && subresource === '' && call.getText().includes("type: 'apply'"))
+          uses.push({ ...use, verb: 'create', subresource });
+      }
       if (name.text === 'read' && /[cC]ontext$/.test(expression.getText()))
         uses.push({ ...use, verb: 'read', subresource: '' });
     };
@@ -185,6 +190,7 @@ const controllers = allControllers({
   rootCa: { now: () => '' },
   clusterCIDRs: [],
   approveKubeletServing: true,
+  storageVersionMigrator: true,
 });
 
 test('a call that is not declared is found, also below, live and of a subresource, and so is a right that nobody uses', () => {

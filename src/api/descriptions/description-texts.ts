@@ -12,6 +12,7 @@ import { intOrString, meta, quantity, rawExtension, version } from './meta.ts';
 import { discovery, networking } from './networking.ts';
 import { resource } from './resource.ts';
 import { storage } from './storage.ts';
+import { storagemigration } from './storagemigration.ts';
 import { apps, batch } from './workloads.ts';
 
 export const descriptionTexts: readonly (readonly [prefix: string, text: string])[] = [
@@ -37,6 +38,7 @@ export const descriptionTexts: readonly (readonly [prefix: string, text: string]
   ['io.k8s.api.resource.v1.', resource],
   ['io.k8s.api.scheduling.v1.', scheduling],
   ['io.k8s.api.storage.v1.', storage],
+  ['io.k8s.api.storagemigration.v1beta1.', storagemigration],
   ['io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.', apiextensions],
   ['io.k8s.apimachinery.pkg.api.resource.', quantity],
   ['io.k8s.apimachinery.pkg.apis.meta.v1.', meta],

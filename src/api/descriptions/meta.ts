@@ -121,6 +121,10 @@ APIGroup: A group of kinds that is served, and its versions.
   serverAddressByClientCIDRs: Addresses of the server for clients of certain ranges. Mostly unset.
   versions: The versions that are served.
 
+GroupResource: A resource in whatever version.
+  group: Its API group. Empty: the core group.
+  resource: Its plural name.
+
 GroupVersionForDiscovery: A version of a group.
   groupVersion: Group and version, as group/version.
   version: The version alone.

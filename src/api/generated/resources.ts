@@ -22,6 +22,7 @@ import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from './types
 import type { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from './types/resource-v1.ts';
 import type { PriorityClass } from './types/scheduling-v1.ts';
 import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass } from './types/storage-v1.ts';
+import type { StorageVersionMigration } from './types/storagemigration-v1beta1.ts';
 
 export const bindings: ResourceRef<Binding> = { group: '', version: 'v1', resource: 'bindings', kind: 'Binding', namespaced: true };
 export const componentstatuses: ResourceRef<ComponentStatus> = { group: '', version: 'v1', resource: 'componentstatuses', kind: 'ComponentStatus', namespaced: false };
@@ -90,4 +91,5 @@ export const resourceclaimtemplates: ResourceRef<ResourceClaimTemplate> = { grou
 export const resourceslices: ResourceRef<ResourceSlice> = { group: 'resource.k8s.io', version: 'v1', resource: 'resourceslices', kind: 'ResourceSlice', namespaced: false };
 export const flowschemas: ResourceRef<FlowSchema> = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', resource: 'flowschemas', kind: 'FlowSchema', namespaced: false };
 export const prioritylevelconfigurations: ResourceRef<PriorityLevelConfiguration> = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', resource: 'prioritylevelconfigurations', kind: 'PriorityLevelConfiguration', namespaced: false };
+export const storageversionmigrations: ResourceRef<StorageVersionMigration> = { group: 'storagemigration.k8s.io', version: 'v1beta1', resource: 'storageversionmigrations', kind: 'StorageVersionMigration', namespaced: false };
 export const horizontalpodautoscalersV2: ResourceRef<HorizontalPodAutoscalerAutoscalingV2> = { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers', kind: 'HorizontalPodAutoscaler', namespaced: true };

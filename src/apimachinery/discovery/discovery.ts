@@ -44,11 +44,15 @@ export function apiGroup(
   return found ? { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(found) } : undefined;
 }
 
+/** Of `group/version/Kind`, as which objects are stored: opaque to clients, equal as long as that is the same. */
+export type StorageVersionHash = (stored: string) => string;
+
 /** `/api/v1` and `/apis/<group>/<version>`; undefined when nothing is served there. */
 export function apiResourceList(
   resources: readonly ResourceDeclaration[],
   group: string,
   version: string,
+  hash: StorageVersionHash,
 ): JsonObject | undefined {
   const served = servedGroups(resources)
     .find((g) => g.group === group)
@@ -58,11 +62,11 @@ export function apiResourceList(
     kind: 'APIResourceList',
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: groupVersion(group, version),
-    resources: served.resources.flatMap(entriesOf),
+    resources: served.resources.flatMap((resource) => entriesOf(resource, hash)),
   };
 }
 
-function entriesOf(r: ResourceDeclaration): JsonObject[] {
+function entriesOf(r: ResourceDeclaration, hash: StorageVersionHash): JsonObject[] {
   const main: JsonObject = {
     name: r.resource,
     singularName: r.singular,
@@ -71,7 +75,9 @@ function entriesOf(r: ResourceDeclaration): JsonObject[] {
     verbs: [...r.verbs],
     ...(r.shortNames.length > 0 ? { shortNames: [...r.shortNames] } : {}),
     ...(r.categories.length > 0 ? { categories: [...r.categories] } : {}),
-    ...(r.verbs.includes('get') && !r.virtual ? { storageVersionHash: storageVersionHash(r) } : {}),
+    ...(r.verbs.includes('get') && !r.virtual
+      ? { storageVersionHash: hash(`${r.storage.group}/${r.storage.version}/${r.kind}`) }
+      : {}),
   };
   return [
     main,
@@ -86,17 +92,4 @@ function entriesOf(r: ResourceDeclaration): JsonObject[] {
       verbs: [...s.verbs],
     })),
   ];
-}
-
-/** Opaque to clients; equal as long as the stored form is the same. */
-function storageVersionHash(r: ResourceDeclaration): string {
-  const text = `${r.storage.group}/${r.storage.version}/${r.kind}`;
-  let high = 0x811c9dc5;
-  let low = 0x01000193;
-  for (let i = 0; i < text.length; i++) {
-    high = Math.imul(high ^ text.charCodeAt(i), 0x01000193) >>> 0;
-    low = Math.imul(low ^ text.charCodeAt(text.length - 1 - i), 0x85ebca6b) >>> 0;
-  }
-  const bytes = [high >>> 24, high >>> 16, high >>> 8, high, low >>> 24, low >>> 16, low >>> 8, low];
-  return btoa(String.fromCharCode(...bytes.map((b) => b & 255)));
 }

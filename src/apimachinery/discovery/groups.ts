@@ -37,6 +37,7 @@ const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['discovery.k8s.io', 16_200],
   ['resource.k8s.io', 16_200],
   ['flowcontrol.apiserver.k8s.io', 16_100],
+  ['storagemigration.k8s.io', 15_800],
 ]);
 /** Of what clients define. */
 const customPriority = { group: 1000, version: 100 } as const;

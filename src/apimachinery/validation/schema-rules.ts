@@ -13,6 +13,7 @@ const mayBeEmpty = new Set([
   'audience',
   'service',
   'apiGroup',
+  'group',
   'pdName',
 ]);
 /**

@@ -1,6 +1,8 @@
 // porthole server: a control plane alone, in the foreground.
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import type { ApiEnablement } from '../../api/api-enablement.ts';
+import { storageversionmigrations } from '../../api/generated/resources.ts';
 import { createLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
@@ -52,7 +54,7 @@ const leading = (flags: ServerFlags, ...[component, lease]: Parameters<typeof el
   flags.leaderElect === 'true' ? elected(component, lease) : component;
 
 /** What runs beside the API server. `address`: of the DNS. */
-const componentsOf = (flags: ServerFlags, address: string): ServerComponent[] =>
+const componentsOf = (flags: ServerFlags, address: string, api?: ApiEnablement): ServerComponent[] =>
   [
     dnsComponent({
       clusterIP: flags.clusterDns,
@@ -71,6 +73,7 @@ const componentsOf = (flags: ServerFlags, address: string): ServerComponent[] =>
         nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
         nodeEvictions: evictionRatesOf(flags),
         approveKubeletServing: flags.approveKubeletServing,
+        storageVersionMigrator: api?.serves(storageversionmigrations) ?? false,
       }),
       'kube-controller-manager',
     ),
@@ -86,7 +89,7 @@ async function serve(flags: ServerFlags): Promise<void> {
   const server = await startServer({
     ...settings,
     metrics,
-    components: componentsOf(flags, settings.advertiseAddress),
+    components: componentsOf(flags, settings.advertiseAddress, settings.api),
     log,
     ...serverWorkers(),
   });

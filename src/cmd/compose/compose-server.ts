@@ -1,5 +1,6 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
 
+import type { ApiEnablement } from '../../api/api-enablement.ts';
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { HealthCheck } from '../../apiserver/healthz.ts';
@@ -115,6 +116,8 @@ export interface ServerOptions {
   readonly certificateMs?: number | undefined;
   /** A file as `up` writes it: kubeconfigs of users and nodes that this server keeps renewed. */
   readonly keepCredentials?: string | undefined;
+  /** Which of the built-in API is served. Default: what is on by itself. */
+  readonly api?: ApiEnablement;
   /** The controllers approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean;
   readonly flowControl?: ControlPlaneOptions['flowControl'];
@@ -434,8 +437,9 @@ function planeOptions(
   opened.defer(() => yaml.close());
   const { metrics } = options;
   showStoreSize(storage, metrics);
+  for (const warning of options.api?.warnings ?? []) options.log.warn({}, warning);
   return {
-    scheme: createScheme(),
+    scheme: createScheme(options.api?.serves),
     clock,
     random,
     log: options.log,

@@ -26,6 +26,7 @@ export function controllersComponent(options: {
   readonly nodeMonitorGracePeriodMs?: number | undefined;
   readonly nodeEvictions?: EvictionRates | undefined;
   readonly approveKubeletServing?: boolean;
+  readonly storageVersionMigrator?: boolean;
   readonly legacyTokenCleanUpMs?: number | undefined;
 }): ServerComponent {
   return {
@@ -49,6 +50,7 @@ export function controllersComponent(options: {
           legacyTokenCleanUpMs: options.legacyTokenCleanUpMs,
           clusterCIDRs: options.clusterCidrs,
           approveKubeletServing: options.approveKubeletServing ?? false,
+          storageVersionMigrator: options.storageVersionMigrator ?? false,
           ...(options.clusterSigningMs === undefined ? {} : { clusterSigningMs: options.clusterSigningMs }),
           ...(options.nodeMonitorGracePeriodMs === undefined
             ? {}

@@ -163,11 +163,27 @@ function countUnavailable({ metrics, live }: AggregationDeps): CounterMetric {
 const isAvailable = (apiService: APIService): boolean =>
   availableCondition(apiService as unknown as JsonObject)?.['status'] === 'True';
 
+/** Versions that are off by themselves, with upstream's priorities. */
+const offByThemselves: readonly LocalService[] = [
+  {
+    name: 'v1beta1.storagemigration.k8s.io',
+    managed: 'onstart',
+    spec: {
+      group: 'storagemigration.k8s.io',
+      version: 'v1beta1',
+      groupPriorityMinimum: 15_800,
+      versionPriority: 9,
+    },
+  },
+];
+
 /** Those that are built in, and one for each version that definitions add; made anew when kinds came or went. */
 function localServices(scheme: Scheme): () => ReadonlyMap<string, LocalService> {
   const builtIn = recordedApiServices().map(
     (object): LocalService => ({ name: nameOf(object), managed: 'onstart', spec: spec(object) }),
   );
+  const served = new Set(scheme.resources().map(({ group, version }) => `${version}.${group}`));
+  builtIn.push(...offByThemselves.filter(({ name }) => served.has(name)));
   let known: readonly ResourceDeclaration[] | undefined;
   let services: ReadonlyMap<string, LocalService> = new Map();
   return () => {

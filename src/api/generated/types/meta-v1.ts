@@ -72,6 +72,11 @@ export interface FieldSelectorRequirement {
 
 export type FieldsV1 = Record<string, unknown>;
 
+export interface GroupResource {
+  group: string;
+  resource: string;
+}
+
 export interface GroupVersionForDiscovery {
   groupVersion: string;
   version: string;

@@ -1,0 +1,96 @@
+// Writes every object of a resource again, as it is: the server stores it in the version and under the key that hold now.
+import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
+import { apiVersionOf, type ResourceRef } from '../../apimachinery/resource-ref.ts';
+import { fewAtOnce } from '../../base/few-at-once.ts';
+import { Slice, Turns } from '../../base/turns.ts';
+import type { DiscoveredResource } from '../../client/discovery.ts';
+import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
+import { needsMigration } from './migration-state.ts';
+
+type Context = Pick<ControllerContext, 'write' | 'clock' | 'signal'>;
+type AnyObject = { readonly metadata: ObjectMeta };
+
+const fieldManager = 'storage-version-migrator-controller';
+const pageSize = 500;
+/** Of one migration: enough for the store to write several with one sync. */
+const concurrency = 4;
+/** No namespace can have this name: a list of it is empty and tells the newest revision all the same. */
+const noNamespace = '@fake:svm_ns!';
+
+/** The revision from which on whatever is written lies as it should. */
+export async function newestRevision(context: Context, resource: DiscoveredResource): Promise<string> {
+  const { metadata } = await context.write.list(resource as ResourceRef<AnyObject>, {
+    ...(resource.namespaced ? { namespace: noNamespace } : {}),
+    limit: 1,
+    metadataOnly: true,
+  });
+  return metadata.resourceVersion;
+}
+
+/**
+ * A server-side apply that says nothing but which object, in which state, is meant: nothing is owned by it and nothing
+ * changes but how it lies. A conflict says that somebody else wrote it, or that it is gone: both are as good.
+ */
+async function migrateOne(
+  context: Context,
+  resource: DiscoveredResource,
+  { metadata }: AnyObject,
+): Promise<void> {
+  const { name, namespace, resourceVersion, uid } = metadata;
+  const body = {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { uid, resourceVersion },
+  };
+  try {
+    await context.write.patch(
+      resource,
+      { name, namespace },
+      { type: 'apply', body, fieldManager },
+      { unread: true },
+    );
+  } catch (error) {
+    if (!isStatusError(error, 'Conflict')) throw error;
+  }
+}
+
+const isExpired = (error: unknown): boolean =>
+  isStatusError(error, 'Expired') || isStatusError(error, 'Gone');
+
+/**
+ * In pages, and from the first one after a pause or a restart: what was migrated before is newer than `since` then, and is
+ * passed over. Ends early when `goesOn` says so.
+ */
+export async function migrateObjects(
+  context: Context,
+  resource: DiscoveredResource,
+  since: string,
+  goesOn: () => boolean,
+): Promise<void> {
+  const { clock, signal } = context;
+  const slice = new Slice(new Turns((run) => clock.timer(0, run)), () => clock.monotonic());
+  let next: string | undefined;
+  do {
+    let page: Awaited<ReturnType<typeof context.write.list<AnyObject>>>;
+    try {
+      page = await context.write.list(resource as ResourceRef<AnyObject>, {
+        limit: pageSize,
+        metadataOnly: true,
+        ...(next === undefined ? {} : { continue: next }),
+      });
+    } catch (error) {
+      // The list that was begun is too old to be gone on with.
+      if (next === undefined || !isExpired(error)) throw error;
+      next = undefined;
+      continue;
+    }
+    const old = page.items.filter(({ metadata }) => needsMigration(metadata.resourceVersion ?? '', since));
+    await fewAtOnce(old, concurrency, async (object) => {
+      if (slice.over) await slice.next();
+      signal.throwIfAborted();
+      if (goesOn()) await migrateOne(context, resource, object);
+    });
+    next = page.metadata.continue;
+  } while (next !== undefined && next !== '' && goesOn());
+}

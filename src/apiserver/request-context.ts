@@ -37,6 +37,8 @@ export class RequestContext {
   readonly warnings: string[] = [];
   #warned: Set<string> | undefined;
   #warnedLength = 0;
+  /** What it asks for will go: its client is warned, the audit log and the metrics tell who still asks. */
+  deprecated = false;
   /** What admission has to say to the audit log of this request. */
   readonly auditAnnotations: Map<string, string> = new Map();
   /** Its body or its object is large: each step of it waits for a turn, so that others are served between two. */
@@ -75,6 +77,11 @@ export class RequestContext {
   /** What was said first stays. */
   annotate(key: string, value: string): void {
     if (!this.auditAnnotations.has(key)) this.auditAnnotations.set(key, value);
+  }
+  isDeprecated(warning: string): void {
+    this.deprecated = true;
+    this.warn(warning);
+    this.annotate('k8s.io/deprecated', 'true');
   }
   /** A body can be worth tens of thousands of them: what comes after the last that is told costs nothing, as upstream. */
   warn(text: string): void {

@@ -44,7 +44,7 @@ export function routeResource(
     if (instead !== undefined) throw new StatusError(404, 'NotFound', instead, {});
     return notFoundPage();
   }
-  if (declaration.deprecation !== undefined) context.warn(declaration.deprecation);
+  if (declaration.deprecation !== undefined) context.isDeprecated(declaration.deprecation);
   if (!scopeFits(declaration, context)) throw missingRoute();
   if (info.verb === 'watch' && context.request.method !== 'GET') throw methodNotAllowed();
   const handler = deps.rest.get(restKey(info.group, info.resource, info.subresource));

@@ -36,6 +36,11 @@ export function serverMetrics(
     ['component', 'dry_run', ...labels],
     durationBuckets,
   );
+  const deprecated = metrics.gauge(
+    'apiserver_requested_deprecated_apis',
+    'Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.',
+    ['group', 'version', 'resource', 'subresource', 'removed_release'],
+  );
   return {
     finished(context, status, milliseconds) {
       const { info } = context;
@@ -57,6 +62,10 @@ export function serverMetrics(
         scope: scopeOf(context),
       };
       total.inc({ ...values, code: String(status) });
+      if (known && context.deprecated) {
+        const { group, version, resource, subresource } = values;
+        deprecated.set({ group, version, resource, subresource, removed_release: '' }, 1);
+      }
       if (!isLongRunning(info)) duration.observe(values, milliseconds / 1000);
     },
   };

@@ -115,6 +115,7 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_flowcontrol_upper_limit_seats: gauge('priority_level'),
   apiserver_request_duration_seconds: histogram(request, requestLatency),
   apiserver_request_total: counter(`code ${request}`),
+  apiserver_requested_deprecated_apis: gauge('group removed_release resource subresource version'),
   apiserver_resource_objects: gauge('group resource'),
   apiserver_storage_envelope_transformation_cache_misses_total: counter(),
   apiserver_storage_objects: gauge('resource'),

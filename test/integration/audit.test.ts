@@ -89,6 +89,22 @@ test('a write is told when it comes and when it is answered, without what is in 
   await server.close();
 });
 
+test('who still asks for what is deprecated is told, by the log and by the metrics', async () => {
+  const { server, told } = await audited('omitStages: [RequestReceived], rules: [{level: Metadata}]');
+  await server.request('GET', '/api/v1/namespaces/default/endpoints');
+  await server.request('GET', '/api/v1/namespaces/default/endpoints/a/fish');
+  await server.request('GET', maps);
+  assert.deepEqual(
+    told.map((event) => event.annotations?.['k8s.io/deprecated']),
+    ['true', 'true', undefined],
+  );
+  const { text } = await server.request('GET', '/metrics');
+  assert.deepEqual(text.match(/^apiserver_requested_deprecated_apis.*$/gm), [
+    'apiserver_requested_deprecated_apis{group="",version="v1",resource="endpoints",subresource="",removed_release=""} 1',
+  ]);
+  await server.close();
+});
+
 test('Request shows what was sent, RequestResponse the answer too, in every form it is sent in', async () => {
   const { server, told } = await audited(
     'omitStages: [RequestReceived], rules: [{level: Request, verbs: [create, patch, delete]}, {level: RequestResponse}]',

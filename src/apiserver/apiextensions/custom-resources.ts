@@ -17,6 +17,7 @@ import { converterOf } from './conversion/converter-of.ts';
 import type { ConversionDeps } from './conversion/webhook-converter.ts';
 import { customKind } from './custom-kind.ts';
 import { customScale } from './custom-scale.ts';
+import { definitionOutline } from './definition-outline.ts';
 import { cleanupFinalizer, definitionStatus, isEstablished, terminatingStatus } from './definition-status.ts';
 import type { CustomKind, ExtensibleScheme } from './extensible-scheme.ts';
 import { SchemaTimes } from './schema-times.ts';
@@ -59,6 +60,9 @@ function schemasOf(crd: JsonObject): string {
 
 /** After the write of a definition failed; less and less often. */
 const retryBackoff: Backoff = { firstMs: 500, longestMs: 60_000 };
+
+/** Without a look at the object: for its index it would have to be read whole. */
+const nameInKey = ({ key }: CachedObject): string => key.slice(key.lastIndexOf('/') + 1);
 
 export class CustomResources {
   readonly #config: CustomResourcesConfig;
@@ -116,14 +120,14 @@ export class CustomResources {
   /** All that are stored, and all that were. */
   #all(): Set<string> {
     const { items } = this.#definitions.cache.list({ namespace: '', limit: 0 });
-    return new Set([...this.#served.keys(), ...items.map(({ index }) => index.name)]);
+    return new Set([...this.#served.keys(), ...items.map(nameInKey)]);
   }
 
   #listen(): void {
     let seen = new Set<string>();
     try {
       for (let event = this.#cursor.next(); event !== undefined; event = this.#cursor.next())
-        seen.add(event.object.index.name);
+        seen.add(nameInKey(event.object));
     } catch {
       // The ring has run past us: everything is read anew.
       this.#cursor.close();
@@ -150,7 +154,7 @@ export class CustomResources {
     let now: Served | undefined;
     let crd: JsonObject | undefined;
     if (stored !== undefined) {
-      crd = this.#definitions.served(stored.value);
+      crd = definitionOutline(stored.value);
       const form = formOf(crd);
       const replaced = before?.form === form ? before.replaced : new Ending();
       const schemas = schemasOf(crd);

@@ -112,6 +112,18 @@ export interface SchemaAge {
   readonly revision: number;
 }
 
+/**
+ * Of a custom kind of several versions: how admission sees its objects. As upstream, what comes out of a conversion is not
+ * pruned, so that it can go back with what only the request's version knows.
+ */
+export interface ShownVersion {
+  /** As this version, of whichever it is. */
+  from(object: JsonObject): JsonObject | Promise<JsonObject>;
+  /** In place, by this version's schema: without what it does not know, and with what it has defaults for. */
+  prune(object: JsonObject): void;
+  setDefaults(object: JsonObject): void;
+}
+
 /** Everything about one served resource of one version. */
 export interface ResourceDeclaration {
   readonly group: string;
@@ -156,6 +168,7 @@ export interface ResourceDeclaration {
   };
   /** Instead, when somebody else has to be asked. */
   readonly remoteConversion?: RemoteConversion;
+  readonly shown?: ShownVersion;
   /** Cells of one table row, in the order of `columns`; `now` in ms since the epoch. */
   row(object: JsonObject, now: number): Json[];
   /** Values that field selectors may name, beyond metadata.name and metadata.namespace, of an object as it is stored. */

@@ -460,6 +460,59 @@ test('what a webhook changed in another version is stored with the defaults of i
   assert.equal((await ask('DELETE', `${registration}/see`)).status, 200);
 });
 
+for (const strategy of ['None', 'Webhook'])
+  test(`what only the request's version knows lives through webhooks and policies that see another: ${strategy}`, async () => {
+    const plural = `kept${strategy.toLowerCase()}`;
+    const only = strategy === 'None' ? { conversion: { strategy } } : {};
+    await define(plural, `Kept${strategy}`, {
+      ...only,
+      versions: [
+        { name: 'v1', served: true, storage: false, schema: schemaOf({ hostPort: text, byHook: text }) },
+        { name: 'v2', served: true, storage: true, schema: schemaOf({ zone: text, byPolicy: text }) },
+      ],
+    });
+    answerConversions(server, '/convert', (object, apiVersion) => ({ ...object, apiVersion }));
+    const at = '/apis/admissionregistration.k8s.io/v1';
+    const rule = { operations: ['*'], apiGroups: [group], apiVersions: ['v1'], resources: [plural] };
+    const clientConfig = { url: `${server.url}/keep`, caBundle: server.caBundle };
+    const hook = { name: 'keep.example.com', clientConfig, rules: [rule] };
+    const webhooks = [{ ...hook, sideEffects: 'None', admissionReviewVersions: ['v1'] }];
+    const expression =
+      '[JSONPatch{op: "add", path: "/metadata/labels", value: {"saw": object.zone}}, JSONPatch{op: "add", path: "/byPolicy", value: "p"}]';
+    const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression } }];
+    const policySpec = {
+      reinvocationPolicy: 'Never',
+      matchConstraints: { resourceRules: [rule] },
+      mutations,
+    };
+    const made = [
+      await ask('POST', `${at}/mutatingwebhookconfigurations`, { metadata: { name: plural }, webhooks }),
+      await ask('POST', `${at}/mutatingadmissionpolicies`, { metadata: { name: plural }, spec: policySpec }),
+      await ask('POST', `${at}/mutatingadmissionpolicybindings`, {
+        metadata: { name: plural },
+        spec: { policyName: plural },
+      }),
+    ];
+    for (const { status, text } of made) assert.equal(status, 201, text);
+    let seen: unknown;
+    server.answers.set('/keep', ({ request }) => {
+      seen = (request.object as Record<string, unknown> | null)?.['zone'];
+      return { allowed: true, ...patchOf({ op: 'add', path: '/byHook', value: 'h' }) };
+    });
+    const created = await ask('POST', path(plural, 'v2'), { metadata: { name: 'a' }, zone: 'z' });
+    assert.equal(created.status, 201, created.text);
+    for (const { body } of [created, await ask('GET', `${path(plural, 'v2')}/a`)]) {
+      const { zone, byPolicy, byHook, hostPort } = body;
+      assert.deepEqual([zone, byPolicy, byHook, hostPort], ['z', 'p', undefined, undefined]);
+      assert.deepEqual((body['metadata'] as { labels?: unknown }).labels, { saw: 'z' });
+    }
+    assert.equal(seen, 'z');
+    const changed = await ask('PATCH', `${path(plural, 'v2')}/a`, { spec: { replicas: 1 } }, merge);
+    assert.deepEqual([changed.status, changed.body['zone']], [200, 'z'], changed.text);
+    for (const kind of ['webhookconfigurations', 'admissionpolicybindings', 'admissionpolicies'])
+      assert.equal((await ask('DELETE', `${at}/mutating${kind}/${plural}`)).status, 200);
+  });
+
 test('parameters of policies come in the version that they ask for, or failurePolicy decides', async () => {
   await define('limits', 'Limit');
   for (const [name, hostPort] of Object.entries({ a: 'one:80', b: 'two:81' }))

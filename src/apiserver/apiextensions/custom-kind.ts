@@ -208,7 +208,11 @@ function deprecationOf(spec: JsonObject, version: JsonObject): { readonly deprec
 function storedForm(
   { crd, times, version, read, convert }: CustomKindSource,
   schema: () => StructuralSchema,
-): Pick<ResourceDeclaration, 'storage' | 'schemaSince' | 'beginWrite' | 'conversion' | 'remoteConversion'> {
+  scheme: Scheme,
+): Pick<
+  ResourceDeclaration,
+  'storage' | 'schemaSince' | 'beginWrite' | 'conversion' | 'remoteConversion' | 'shown'
+> {
   const spec = obj(crd['spec']);
   const [group, name] = [str(spec['group']), str(version['name'])];
   const versions = objs(spec['versions']);
@@ -230,6 +234,7 @@ function storedForm(
     served,
     storage: all.get(`${group}/${stored}`) ?? served,
     all,
+    readEmbedded: (object) => void decodeEmbedded(scheme, object, schema()),
     since,
   });
   return { storage, ...conversion, ...writes, ...(since === undefined ? {} : { schemaSince: since }) };
@@ -290,7 +295,7 @@ export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind
     virtual: false,
     hasStatus: subresources['status'] !== undefined,
     hasGeneration: true,
-    ...storedForm(source, schema),
+    ...storedForm(source, schema, scheme),
     row,
     selectableFields: selectableFieldsOf(versions),
     selectableFieldNames: fieldNames(version, namespaced),

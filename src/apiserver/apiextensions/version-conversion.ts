@@ -6,6 +6,7 @@ import type {
   RemoteConversion,
   ResourceDeclaration,
   SchemaAge,
+  ShownVersion,
 } from '../../apimachinery/declaration.ts';
 import { copyJson, meta } from '../../apimachinery/json-access.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
@@ -48,6 +49,8 @@ export interface VersionsOfKind {
   readonly storage: VersionSchema;
   /** All of the definition, by apiVersion. */
   readonly all: ReadonlyMap<string, VersionSchema>;
+  /** Of an object of the served version, in place: what resources within it say of themselves. */
+  readEmbedded(object: JsonObject): void;
   /** As a declaration has it. */
   readonly since: SchemaAge | undefined;
 }
@@ -88,14 +91,33 @@ function asServed(object: JsonObject, versions: VersionsOfKind): JsonObject {
   return isOf(object, versions.served) ? object : asVersion(object, versions.served);
 }
 
+function shownVersion(ask: AskConverter | undefined, { served, readEmbedded }: VersionsOfKind): ShownVersion {
+  const { apiVersion, schema } = served;
+  return {
+    async from(object) {
+      if (ask === undefined) return { ...copyJson(object), apiVersion };
+      const bytes = Buffer.from(JSON.stringify(object));
+      const [converted] = await ask([{ object, bytes }], apiVersion);
+      return converted!;
+    },
+    prune(object) {
+      pruned(object, served);
+      readEmbedded(object);
+    },
+    setDefaults: (object) => setDefaults(object, schema()),
+  };
+}
+
 /** `ask`: who tells between versions; undefined: they differ in nothing but their name and what schemas say. */
 export function versionConversion(
   ask: AskConverter | undefined,
   versions: VersionsOfKind,
-): Pick<ResourceDeclaration, 'conversion' | 'remoteConversion'> {
-  if (ask !== undefined) return { remoteConversion: remoteConversion(ask, versions) };
+): Pick<ResourceDeclaration, 'conversion' | 'remoteConversion' | 'shown'> {
+  const shown = shownVersion(ask, versions);
+  if (ask !== undefined) return { remoteConversion: remoteConversion(ask, versions), shown };
   const { storage } = versions;
   return {
+    shown,
     conversion: {
       // The caller goes on with the object. What is stored is complete, so that it can be read as it is.
       toStorage: (object) =>

@@ -11,6 +11,7 @@ import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
   admissionRequest,
+  askToAdmit,
   dryRunResult,
   refuseInvalid,
   stepped,
@@ -111,7 +112,7 @@ async function createOnce(
     { operation: 'CREATE', namespace, name, object: owned, oldObject: undefined },
     options,
   );
-  if (admission) await store.deps.admission.admit(admission);
+  if (admission) await askToAdmit(store, admission);
   const admitted = admission?.object ?? owned;
   if (admission) {
     // A webhook may have sent it elsewhere.

@@ -22,6 +22,7 @@ import type { Stored, StoredResource, UpdateOptions } from './stored-resource.ts
 import { untilWritten } from './until-written.ts';
 import {
   admissionRequest,
+  askToAdmit,
   dryRunResult,
   isHeavy,
   refuseInvalid,
@@ -199,7 +200,7 @@ async function admit(
   const { view } = request;
   const admission = updateAdmission(store, request, given, old);
   const shown = admission?.object;
-  if (admission) await store.deps.admission.admit(admission);
+  if (admission) await askToAdmit(store, admission);
   const byWebhook = admission !== undefined && admission.object !== shown;
   const admitted = admission?.object ?? given;
   if (byWebhook && !view) refillMeta(store, request, admitted, old);

@@ -137,6 +137,13 @@ export function admissionRequest(
   };
 }
 
+/** Asks the plugins that may change the object. What they made of it in another version has no fields of that. */
+export async function askToAdmit(store: StoredResource, admission: WriteAdmission): Promise<void> {
+  await store.deps.admission.admit(admission);
+  const { object, isConverted } = admission;
+  if (isConverted === true && object !== undefined) store.declaration.shown?.prune(object);
+}
+
 /** Nobody reads more of them, and an answer must not be many times as long as its request. */
 const maxErrors = 1000;
 const maxErrorText = 256 * 1024;
@@ -212,8 +219,9 @@ export function toDraft(
   admission?: AdmissionRequest,
 ): Drafted | Promise<Drafted> {
   const { conversion, remoteConversion: remote, storage, version } = store.declaration;
-  if (remote !== undefined && (version !== storage.version || admission?.isConverted === true))
-    return remoteDraft(store, remote, object, options);
+  const isOther = version !== storage.version;
+  if (admission?.isConverted === true && !isOther) store.declaration.shown?.setDefaults(object);
+  if (remote !== undefined && isOther) return remoteDraft(store, remote, object, options);
   return draftOf(store, conversion ? conversion.toStorage(object) : object, options);
 }
 

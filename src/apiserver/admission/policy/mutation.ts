@@ -4,7 +4,6 @@ import type { Json, JsonObject, Scheme } from '../../../apimachinery/declaration
 import { internalError, StatusError } from '../../../apimachinery/errors.ts';
 import { UndecodableError } from '../../../apimachinery/field-validation.ts';
 import { mergedConfiguration } from '../../../apimachinery/fieldmanager/applied-configuration.ts';
-import { copyJson } from '../../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../../apimachinery/object-bounds.ts';
 import { jsonPatchSteps } from '../../../apimachinery/patch/json-patch.ts';
 import { FailedTestError } from '../../../apimachinery/patch/patch-error.ts';
@@ -14,10 +13,10 @@ import { boolType } from '../../../cel/cel-type.ts';
 import { mutationResults, typeNameFaults, valueJson } from '../../../cel/mutation-values.ts';
 import { CelError, CelList, CelMap, type Value } from '../../../cel/value.ts';
 import { threadTurns } from '../../../component-base/thread-turns.ts';
-import { type DecodeTarget, decodeParsed } from '../../registry/decode-body.ts';
+import type { DecodeTarget } from '../../registry/decode-body.ts';
 import { ExpressionRun, policyBudget, type Subject } from '../expression-run.ts';
 import { type CompiledExpression, ExpressionCompiler, type Vocabulary } from '../expressions.ts';
-import { targetFor } from '../webhook/patched-by-webhook.ts';
+import { readMutated, targetFor } from '../webhook/patched-by-webhook.ts';
 
 type MutationKind = keyof typeof mutationResults;
 
@@ -67,7 +66,7 @@ export async function mutatedObject(
     assertBounded(made, boundsOf(gvk.kind));
     // As upstream: what is no field of a custom kind is dropped without a word.
     const validation = kind === 'jsonPatch' && seen.custom !== true ? 'Strict' : 'Ignore';
-    return decodeParsed(copyJson(made), scheme, target, { validation, warn: () => {} });
+    return readMutated(scheme, { seen, target }, subject.request, made, validation);
   } catch (cause) {
     throw internalError(cause instanceof UndecodableError ? new Error(cause.why) : cause);
   }

@@ -43,7 +43,7 @@ export class SeenObjects {
     this.#ahead = undefined;
     try {
       this.#request.object = await convert(object!, from, this.#request.declaration);
-      this.#request.isConverted = true;
+      if (this.#request.object !== object) this.#request.isConverted = true;
     } catch (error) {
       throw internalError(new Error(`failed to convert object: ${(error as Error).message}`));
     }

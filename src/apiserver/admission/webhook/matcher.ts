@@ -204,11 +204,7 @@ export async function convert(
 ): Promise<JsonObject> {
   const isOther = from.custom === true && object['apiVersion'] !== apiVersionOf(from);
   if (from === to || isOther) return object;
-  if (to.remoteConversion !== undefined) {
-    const bytes = Buffer.from(JSON.stringify(object));
-    const [remote] = await to.remoteConversion.toServed([{ object, bytes }]);
-    return remote!;
-  }
+  if (to.shown !== undefined) return to.shown.from(object);
   const stored = from.conversion ? from.conversion.toStorage(object) : object;
   const own = stored === object ? copyJson(object) : stored;
   const converted = to.conversion ? to.conversion.fromStorage(own) : own;

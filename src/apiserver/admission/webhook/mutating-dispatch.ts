@@ -70,12 +70,12 @@ export class MutatingDispatch {
   async #mutate(request: AdmissionRequest, invocation: Invocation, patchKey: string): Promise<boolean> {
     const objects = await objectsFor(request, invocation);
     const answer = await this.#deps.caller.call(request, invocation, objects, true);
-    const { subresource, declaration } = request;
-    const patched = await patchedByWebhook(this.#scheme, invocation, subresource, objects.object, answer);
+    const { declaration } = request;
+    const patched = await patchedByWebhook(this.#scheme, invocation, request, objects.object, answer);
     if (patched === undefined) return false;
     request.annotateContent(patchKey, () => patchText(invocation, answer));
     request.object = await convert(patched, invocation.seen, declaration);
-    if (invocation.seen !== declaration) request.isConverted = true;
+    if (request.object !== patched) request.isConverted = true;
     return !semanticEqual(objects.object, patched);
   }
 }

@@ -1,7 +1,7 @@
 // An object with the patch of a webhook: applied, read as its kind, defaulted.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../../apimachinery/declaration.ts';
 import { internalError } from '../../../apimachinery/errors.ts';
-import { UndecodableError } from '../../../apimachinery/field-validation.ts';
+import { type FieldValidation, UndecodableError } from '../../../apimachinery/field-validation.ts';
 import type { Json } from '../../../apimachinery/json.ts';
 import { copyJson, obj } from '../../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../../apimachinery/object-bounds.ts';
@@ -10,6 +10,7 @@ import { parseJsonText } from '../../../apimachinery/serializer/json-text.ts';
 import { inTurns } from '../../../base/turns.ts';
 import { threadTurns } from '../../../component-base/thread-turns.ts';
 import { type DecodeTarget, decodeParsed, targetOf } from '../../registry/decode-body.ts';
+import type { AdmissionRequest } from '../admission.ts';
 import { CallingWebhookError } from './failures.ts';
 import { type Invocation, kindOf } from './matcher.ts';
 import type { AdmissionAnswer } from './review-answer.ts';
@@ -47,11 +48,38 @@ function operationsOf({ webhook }: Invocation, { patch, patchType }: AdmissionAn
   return operations;
 }
 
+/**
+ * As its kind reads what somebody made of an object. Of a custom kind in another version than the request's all that came
+ * with it stays: what this version does not know may be the request's. Throws as decodeParsed.
+ */
+export function readMutated(
+  scheme: Scheme,
+  { seen, target }: { readonly seen: ResourceDeclaration; readonly target: DecodeTarget },
+  { declaration }: Pick<AdmissionRequest, 'declaration'>,
+  made: JsonObject,
+  validation: FieldValidation,
+): JsonObject {
+  const options = { validation, warn: () => {} };
+  const { shown } = seen;
+  if (shown === undefined || seen === declaration || target.kind !== seen.kind)
+    return decodeParsed(copyJson(made), scheme, target, options);
+  const { apiVersion, kind, metadata, ...rest } = copyJson(made);
+  const head = decodeParsed({ apiVersion, kind, metadata } as JsonObject, scheme, target, options);
+  const object = {
+    kind: head['kind'],
+    apiVersion: head['apiVersion'],
+    metadata: head['metadata'],
+    ...rest,
+  } as JsonObject;
+  shown.setDefaults(object);
+  return object;
+}
+
 /** As the webhook sees it; `object` is not changed. undefined: it says nothing. Throws CallingWebhookError and StatusError. */
 export async function patchedByWebhook(
   scheme: Scheme,
   invocation: Invocation,
-  subresource: string,
+  request: Pick<AdmissionRequest, 'declaration' | 'subresource'>,
   object: JsonObject | undefined,
   answer: AdmissionAnswer,
 ): Promise<JsonObject | undefined> {
@@ -66,9 +94,10 @@ export async function patchedByWebhook(
   try {
     const patched = await inTurns(jsonPatchSteps(object, operations), threadTurns);
     assertBounded(patched, boundsOf(invocation.kind.kind));
-    const target = targetFor(scheme, invocation.seen, subresource);
+    const { seen } = invocation;
+    const target = targetFor(scheme, seen, request.subresource);
     if (target === undefined) return obj(copyJson(patched));
-    return decodeParsed(copyJson(patched), scheme, target, { validation: 'Ignore', warn: () => {} });
+    return readMutated(scheme, { seen, target }, request, obj(patched), 'Ignore');
   } catch (error) {
     throw internalError(error instanceof UndecodableError ? new Error(error.why) : error);
   }

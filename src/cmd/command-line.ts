@@ -10,7 +10,8 @@ function textOf(error: unknown): string {
     cause instanceof Error;
     cause = cause.cause
   )
-    lines.push(`  because: ${cause.message}`);
+    // Most errors end with what caused them: twice is no clearer.
+    if (!lines.at(-1)!.includes(cause.message)) lines.push(`  because: ${cause.message}`);
   const next = nextStepAfter(error);
   if (next !== undefined) lines.push(`  next: ${next}`);
   return lines.join('\n');

@@ -122,6 +122,35 @@ const rows: readonly Row[] = [
     says: /disable-admission-plugins plugin "Foo" is unknown/,
   },
   {
+    what: 'a server whose audit policy is wrong: said once, with the file',
+    args: () => [
+      ...server(copy('policy')),
+      `--audit-policy-file=${file('policy.yaml', 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: All}]\n')}`,
+    ],
+    says: /^porthole: loading audit policy file: rules\[0\]\.level: Unsupported value: "All": .*: from file \S+policy\.yaml\n$/,
+  },
+  {
+    what: 'a server whose authorization configuration is wrong',
+    args: () => [
+      ...server(copy('authorizers')),
+      `--authorization-config=${file('authz.yaml', 'apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: Webhook, name: x}]\n')}`,
+    ],
+    says: /^porthole: --authorization-config \S+authz\.yaml: authorizers\[0\]\.webhook: Required value: required when type=Webhook\n$/,
+  },
+  {
+    what: 'a server whose authentication configuration is wrong',
+    args: () => [
+      ...server(copy('providers')),
+      `--authentication-config=${file('authn.yaml', 'apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt: [{}]\n')}`,
+    ],
+    says: /^porthole: --authentication-config \S+authn\.yaml: \[jwt\[0\]\.issuer\.url: Required value/,
+  },
+  {
+    what: 'a server whose file of tokens is not there',
+    args: () => [...server(copy('tokens')), '--token-auth-file=/nonexistent/tokens.csv'],
+    says: /^porthole: --token-auth-file \/nonexistent\/tokens\.csv: ENOENT: .*\n {2}next: check the path \/nonexistent\/tokens\.csv\n$/,
+  },
+  {
     what: 'a server without pki/ca.key',
     args: () => {
       const dir = copy('no-key');

@@ -359,9 +359,9 @@ test('flags of a provider are held to what the file is held to', async () => {
     refusal({
       authenticationConfig: fileOf(configuration({ ...byClaims, issuer: issuer({ egressSelectorType }) })),
     });
-  assert.equal(
+  assert.match(
     await selected('cluster'),
-    'jwt[0].issuer.egressSelectorType: Invalid value: "cluster": oidc: egress lookup for "cluster" is not configured',
+    /^--authentication-config \S+\.yaml: jwt\[0\]\.issuer\.egressSelectorType: Invalid value: "cluster": oidc: egress lookup for "cluster" is not configured$/,
   );
   assert.match(await selected('moon'), /egress selector must be either controlplane or cluster$/);
   assert.equal(

@@ -11,6 +11,7 @@ import { cachedTokens } from '../../plugins/authentication/tokens/cached-tokens.
 import { HttpsClient } from '../../wire/https-client.ts';
 import { type AuthenticationFlags, checkIssuers, providerOfFlags } from './authentication-flags.ts';
 import type { ConfiguredDependencies } from './configured-providers.ts';
+import { ofFlag } from './of-flag.ts';
 
 export interface ConfiguredAuthentication {
   readonly settings: AuthenticationSettings;
@@ -87,7 +88,9 @@ function serviceAccountSettings(flags: AuthenticationFlags): AuthenticationSetti
     issuers: flags.serviceAccountIssuer,
     jwksUri: flags.serviceAccountJwksUri,
     apiAudiences: flags.apiAudiences,
-    olderKeys: serviceAccountKeyFile.flatMap((file) => publicKeysOf(read(file))),
+    olderKeys: serviceAccountKeyFile.flatMap((file) =>
+      ofFlag('service-account-key-file', file, () => publicKeysOf(read(file))),
+    ),
     maxTokenExpirationSeconds: longestMs === undefined ? undefined : longestMs / 1000,
   };
 }
@@ -114,7 +117,9 @@ export async function configuredAuthentication(
       staticTokens:
         flags.tokenAuthFile === undefined
           ? undefined
-          : createStaticTokenAuthenticator(read(flags.tokenAuthFile)),
+          : ofFlag('token-auth-file', flags.tokenAuthFile, () =>
+              createStaticTokenAuthenticator(read(flags.tokenAuthFile!)),
+            ),
       providerTokens: providers && {
         authenticateToken: (token, audiences) => providers.now().tokens.authenticateToken(token, audiences),
       },

@@ -25,6 +25,7 @@ import { compileCondition } from '../../plugins/authorization/webhook/match-cond
 import { createWebhookAuthorizer } from '../../plugins/authorization/webhook-authorizer.ts';
 import { createRemoteReviewer } from '../../plugins/webhook/remote-reviewer.ts';
 import { HttpsClient } from '../../wire/https-client.ts';
+import { ofFlag } from './of-flag.ts';
 import { authorizationReloadMetrics } from './reload-metrics.ts';
 
 /** As commander reads them. */
@@ -79,7 +80,7 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
       throw new Error(
         '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
       );
-    return readFileText(readFileSync(file, 'utf8'));
+    return ofFlag('authorization-config', file, () => readFileText(readFileSync(file, 'utf8')));
   }
   const webhookFile = flags.authorizationWebhookConfigFile;
   if (webhookFile !== undefined && !modes?.includes('Webhook'))

@@ -21,6 +21,7 @@ import type { GetJson } from '../../plugins/authentication/oidc/provider-keys.ts
 import { createOidcAuthenticator } from '../../plugins/authentication/oidc-authenticator.ts';
 import type { HttpsClient } from '../../wire/https-client.ts';
 import type { AuthenticationFlags } from './authentication-flags.ts';
+import { ofFlag } from './of-flag.ts';
 import { reloadMetrics } from './reload-metrics.ts';
 
 export interface ConfiguredDependencies {
@@ -173,5 +174,5 @@ export function configuredProviders(
       );
     return createCurrent(configuration, signingAlgorithms, getJson, deps);
   };
-  return followFile(file, make, deps);
+  return ofFlag('authentication-config', file, () => followFile(file, make, deps));
 }

@@ -18,6 +18,17 @@ export const optional = (field: string, value: string | undefined, rule: NameRul
 export const oneOf = (field: string, value: string | undefined, allowed: readonly string[]): Errors =>
   allowed.includes(value ?? '') ? [] : [notSupported(field, value ?? '', allowed)];
 
+/** Where a list says again what it said before. */
+export function repeated(list: readonly string[]): ReadonlySet<number> {
+  const seen = new Set<string>();
+  const again = new Set<number>();
+  list.forEach((one, i) => {
+    if (seen.has(one)) again.add(i);
+    seen.add(one);
+  });
+  return again;
+}
+
 export const notNegative = 'must be greater than or equal to 0';
 export const nonNegative = (field: string, value: number | bigint | undefined): Errors =>
   value !== undefined && value < 0 ? [invalid(field, value, notNegative)] : [];

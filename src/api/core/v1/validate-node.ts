@@ -2,7 +2,7 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import { cidrErrors } from '../../../apimachinery/validation/addresses.ts';
-import { type Errors, each } from '../../../apimachinery/validation/checks.ts';
+import { type Errors, each, repeated } from '../../../apimachinery/validation/checks.ts';
 import { parseCidr } from '../../../base/ip.ts';
 import type { Node } from '../../generated/types/core-v1.ts';
 import { validateQuantity } from './validate-resources.ts';
@@ -20,9 +20,7 @@ export function validateNode(node: Decoded<Node>): Errors {
   const dualStack = cidrs.length === 2 && cidrs.some(isIpv6) && !cidrs.every(isIpv6);
   if (cidrs.length > 1 && !dualStack)
     errors.push(invalid('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'));
-  cidrs.forEach((cidr, i) => {
-    if (cidrs.indexOf(cidr) < i) errors.push(duplicate(`spec.podCIDRs[${i}]`, cidr));
-  });
+  for (const i of repeated(cidrs)) errors.push(duplicate(`spec.podCIDRs[${i}]`, cidrs[i]!));
   return errors;
 }
 

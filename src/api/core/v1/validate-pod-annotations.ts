@@ -29,10 +29,20 @@ function seccomp(field: string, profile: string): Errors {
   return [invalid(field, profile, 'must be a valid seccomp profile')];
 }
 
-function appArmorOf(podSpec: Decoded<PodSpec>, field: string, container: string, profile: string): Errors {
-  const known = (['containers', 'initContainers', 'ephemeralContainers'] as const).some((list) =>
-    (podSpec[list] ?? []).some((c) => c.name === container),
+const containerNames = (podSpec: Decoded<PodSpec>): ReadonlySet<string | undefined> =>
+  new Set(
+    (['containers', 'initContainers', 'ephemeralContainers'] as const).flatMap((list) =>
+      (podSpec[list] ?? []).map(({ name }) => name),
+    ),
   );
+
+function appArmorOf(
+  names: ReadonlySet<string | undefined>,
+  field: string,
+  container: string,
+  profile: string,
+): Errors {
+  const known = names.has(container);
   const formed = appArmorNames.includes(profile) || profile.startsWith('localhost/');
   return [
     ...(known ? [] : [invalid(field, container, 'container not found')]),
@@ -51,11 +61,13 @@ export function podAnnotations(annotations: Annotations, podSpec: Decoded<PodSpe
         'must set spec.nodeName if mirror pod annotation is set',
       ),
     );
+  let names: ReadonlySet<string | undefined> | undefined;
   for (const [key, value] of sorted(annotations)) {
     if (key === seccompOfPod || key.startsWith(seccompOfContainer))
       errors.push(...seccomp(`${at}.${key}`, value));
-    if (key.startsWith(appArmor))
-      errors.push(...appArmorOf(podSpec, `${at}[${key}]`, key.slice(appArmor.length), value));
+    if (!key.startsWith(appArmor)) continue;
+    names ??= containerNames(podSpec);
+    errors.push(...appArmorOf(names, `${at}[${key}]`, key.slice(appArmor.length), value));
   }
   return errors;
 }

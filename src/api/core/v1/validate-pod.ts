@@ -12,6 +12,7 @@ import type {
   Pod,
   PodSpec,
   ResourceRequirements,
+  Toleration,
 } from '../../generated/types/core-v1.ts';
 import type { Quantity } from '../../generated/types/meta-v1.ts';
 import { podQosClass } from './pod-qos.ts';
@@ -163,14 +164,17 @@ function deadlineErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Error
     : [];
 }
 
+/** All of it but for how long. */
+const tolerationKey = ({ key = '', operator = '', value = '', effect = '' }: Decoded<Toleration>): string =>
+  JSON.stringify([key, operator, value, effect]);
+
 function tolerationErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
-  const kept = (next.tolerations ?? []).map(({ tolerationSeconds: _, ...t }) => t);
-  const lost = (before.tolerations ?? []).some(
-    ({ tolerationSeconds: _, ...t }) => !kept.some((k) => semanticEqual(k, t)),
-  );
-  return lost
-    ? [forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')]
-    : [];
+  const was = before.tolerations ?? [];
+  if (was.length === 0) return [];
+  const kept = new Set((next.tolerations ?? []).map(tolerationKey));
+  return was.every((one) => kept.has(tolerationKey(one)))
+    ? []
+    : [forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
 }
 
 function gateErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {

@@ -204,15 +204,16 @@ function labelKeyErrors(term: Decoded<PodAffinityTerm>, at: string): Errors {
       errors.push(forbidden(field, 'must not be specified when labelSelector is not set'));
     else errors.push(...keys.flatMap((key, i) => each(`${field}[${i}]`, key, qualifiedNameErrors)));
   }
+  const [lastOf, others] = [new Map(same.map((key, i) => [key, i])), new Set(other)];
   const selected = new Set(Object.keys(selector?.matchLabels ?? {}));
   for (const { key = '' } of selector?.matchExpressions ?? []) {
-    const index = same.lastIndexOf(key);
-    if (index >= 0 && selected.has(key))
+    const index = lastOf.get(key);
+    if (index !== undefined && selected.has(key))
       errors.push(invalid(`${at}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector'));
     selected.add(key);
   }
   same.forEach((key, i) => {
-    if (other.includes(key))
+    if (others.has(key))
       errors.push(
         invalid(`${at}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'),
       );

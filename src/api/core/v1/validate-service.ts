@@ -5,7 +5,7 @@ import { duplicate, forbidden, invalid, required } from '../../../apimachinery/f
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { cidrErrors, ipErrors, isIPv4, usableIpErrors } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, labels, named, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { each, labels, named, oneOf, repeated } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, dnsSubdomain, isPort, portRange } from '../../../apimachinery/validation/names.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../generated/types/core-v1.ts';
 import { portOrName } from './validate-probe.ts';
@@ -86,9 +86,10 @@ function clusterIpErrors(s: Spec): Errors {
   const errors: Errors = [];
   if (clusterIP !== '' && ips.length > 0 && ips[0] !== clusterIP)
     errors.push(invalid(at, ips, 'first value must match `clusterIP`'));
+  const again = repeated(ipFamilies);
   ipFamilies.forEach((family, i) => {
     errors.push(...oneOf(`spec.ipFamilies[${i}]`, family, ['IPv4', 'IPv6']));
-    if (ipFamilies.indexOf(family) < i) errors.push(duplicate(`spec.ipFamilies[${i}]`, family));
+    if (again.has(i)) errors.push(duplicate(`spec.ipFamilies[${i}]`, family));
   });
   if (s.ipFamilyPolicy !== undefined)
     errors.push(...oneOf('spec.ipFamilyPolicy', s.ipFamilyPolicy, policies));

@@ -11,6 +11,7 @@ import {
   nonNegative,
   notNegative,
   oneOf,
+  repeated,
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
 import { dnsSubdomain } from '../../../apimachinery/validation/names.ts';
@@ -57,7 +58,7 @@ export function validateStorageClass(storageClass: Decoded<StorageClass>): Error
 }
 
 function topologyErrors(terms: readonly Decoded<TopologySelectorTerm>[]): Errors {
-  const known: Readonly<Record<string, readonly string[]>>[] = [];
+  const known = new Set<string>();
   return terms.flatMap((term, i) => {
     const at = `allowedTopologies[${i}].matchLabelExpressions`;
     const own: Record<string, readonly string[]> = {};
@@ -65,15 +66,14 @@ function topologyErrors(terms: readonly Decoded<TopologySelectorTerm>[]): Errors
     (term.matchLabelExpressions ?? []).forEach(({ key = '', values = [] }, e) => {
       const field = `${at}[${e}]`;
       if (values.length === 0) errors.push(required(`${field}.values`));
-      values.forEach((value, v) => {
-        if (values.indexOf(value) < v) errors.push(duplicate(`${field}.values[${v}]`, value));
-      });
+      for (const v of repeated(values)) errors.push(duplicate(`${field}.values[${v}]`, values[v]!));
       errors.push(...each(`${field}.key`, key, qualifiedNameErrors));
       if (Object.hasOwn(own, key)) errors.push(duplicate(`${field}.key`, key));
       own[key] = [...new Set(values)].sort();
     });
-    if (known.some((other) => semanticEqual(other, own))) errors.push(duplicate(at, ''));
-    known.push(own);
+    const text = JSON.stringify(Object.entries(own).sort(([a], [b]) => (a < b ? -1 : 1)));
+    if (known.has(text)) errors.push(duplicate(at, ''));
+    known.add(text);
     return errors;
   });
 }
@@ -134,9 +134,10 @@ export function validateCsiNode(node: Decoded<CSINode>): Errors {
     errors.push(...nonNegative(`${at}.allocatable.count`, allocatable?.count));
     if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
+    const again = repeated(topologyKeys);
     topologyKeys.forEach((key, k) => {
       if (key === '') errors.push(required(at));
-      if (topologyKeys.indexOf(key) < k) errors.push(duplicate(at, key));
+      if (again.has(k)) errors.push(duplicate(at, key));
       errors.push(...each(at, key, qualifiedNameErrors));
     });
     return errors;

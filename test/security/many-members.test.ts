@@ -1,0 +1,100 @@
+// Objects with thousands of members of one kind: what compares them with one another, or with what is stored, does so in linear time.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type Answer,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+
+let plane: TestControlPlane;
+before(async () => {
+  plane = await startTestControlPlane();
+  await plane.ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+});
+after(() => plane.close());
+
+const list = <T>(count: number, of: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => of(i));
+const pods = '/api/v1/namespaces/default/pods';
+const container = { name: 'c', image: 'i' };
+const create = (name: string, spec: object, metadata: object = {}): Promise<Answer> =>
+  plane.ask('POST', pods, { metadata: { name, ...metadata }, spec: { containers: [container], ...spec } });
+const affinity = (...terms: object[]): object => ({
+  affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } },
+});
+
+const ways: readonly (readonly [what: string, ask: () => Promise<Answer>, status: number])[] = [
+  ['warnings', () => create('warned', affinity(...list(20_000, () => ({ topologyKey: 'a' })))), 201],
+  [
+    'warnings of many host aliases',
+    () => create('aliases', { hostAliases: list(11_000, () => ({ ip: '10.0.0.1', hostnames: ['a'] })) }),
+    201,
+  ],
+  [
+    'tolerations',
+    () => create('tolerant', { tolerations: list(9_000, (i) => ({ key: `k${i}`, operator: 'Exists' })) }),
+    201,
+  ],
+  [
+    'a label of a pod with tolerations',
+    () => plane.ask('PATCH', `${pods}/tolerant`, { metadata: { labels: { a: 'b' } } }),
+    200,
+  ],
+  [
+    'keys of labels',
+    () =>
+      create(
+        'keys',
+        affinity({
+          topologyKey: 'a',
+          labelSelector: {},
+          matchLabelKeys: list(20_000, (i) => `a${i}`),
+          mismatchLabelKeys: list(20_000, (i) => `b${i}`),
+        }),
+      ),
+    201,
+  ],
+  [
+    'annotations of containers',
+    () =>
+      create(
+        'annotated',
+        { containers: list(9_000, (i) => ({ name: `c${i}`, image: 'i' })) },
+        {
+          annotations: Object.fromEntries(
+            list(9_000, (i) => [`container.apparmor.security.beta.kubernetes.io/x${i}`, 'unconfined']),
+          ),
+        },
+      ),
+    422,
+  ],
+];
+
+for (const [what, ask, status] of ways)
+  test(`${what} by the thousand are compared in linear time`, async () => {
+    const from = process.cpuUsage();
+    const answer = await ask();
+    const { user } = process.cpuUsage(from);
+    assert.equal(answer.status, status, answer.text.slice(0, 500));
+    assert.ok(user < 2_500_000, `${user / 1000} ms`);
+  });
+
+test('a toleration may last longer, and may not be lost', async () => {
+  const tolerations = [{ key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 }];
+  assert.equal((await create('one', { tolerations })).status, 201);
+  const put = async (change: (all: { key?: string; tolerationSeconds?: number }[]) => object[]) => {
+    const { body } = await plane.ask('GET', `${pods}/one`);
+    const spec = body['spec'] as { tolerations: { key?: string; tolerationSeconds?: number }[] };
+    return plane.ask('PUT', `${pods}/one`, {
+      ...body,
+      spec: { ...spec, tolerations: change(spec.tolerations) },
+    });
+  };
+  const longer = await put((all) => all.map((one) => ({ ...one, tolerationSeconds: 50 })));
+  assert.equal(longer.status, 200, longer.text);
+  const more = await put((all) => [...all, { key: 'b', operator: 'Exists' }]);
+  assert.equal(more.status, 200, more.text);
+  const other = await put((all) => all.map((one) => ({ ...one, key: one.key === 'a' ? 'c' : one.key })));
+  assert.equal(other.status, 422);
+  assert.match(other.message, /existing toleration can not be modified except its tolerationSeconds/);
+});

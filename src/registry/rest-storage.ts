@@ -14,7 +14,7 @@ import { type RestHandler, type RestStorage, restKey } from '../apiserver/regist
 import type { Random } from '../base/random.ts';
 import { bindingChecks, policyChecks } from './admissionregistration/policy-checks.ts';
 import { webhookConditions } from './admissionregistration/webhook-conditions.ts';
-import { definitionRules } from './apiextensions/definition-rules.ts';
+import { definitionRules } from './apiextensions/rule-check.ts';
 import { createTokenReview, selfSubjectReview } from './authentication/reviews.ts';
 import { createAccessReview, createRulesReview } from './authorization/access-reviews.ts';
 import { scaleView } from './autoscaling/scale.ts';

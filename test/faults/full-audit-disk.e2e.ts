@@ -5,9 +5,9 @@ import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readAuditPolicy } from '../../src/api/audit/policy.ts';
+import { policyMatcher } from '../../src/apiserver/audit/audit-rules.ts';
 import { AuditFailures, ignoringFailures } from '../../src/apiserver/audit/backend.ts';
 import { fileBackend } from '../../src/apiserver/audit/backend-file.ts';
-import { policyMatcher } from '../../src/apiserver/audit/policy-match.ts';
 import { startTestServer } from '../../src/apiserver/testing/test-server.ts';
 import { yamlToJson } from '../../src/base/yaml.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';

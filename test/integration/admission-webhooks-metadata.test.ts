@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { readAuditPolicy } from '../../src/api/audit/policy.ts';
-import { policyMatcher } from '../../src/apiserver/audit/policy-match.ts';
+import { policyMatcher } from '../../src/apiserver/audit/audit-rules.ts';
 import { yamlToJson } from '../../src/base/yaml.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';

@@ -11,8 +11,8 @@ import { obj, str } from '../../apimachinery/json-access.ts';
 import { formatIp, parseIp, unmapped } from '../../base/ip.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import type { RequestContext } from '../request-context.ts';
+import type { AuditRule } from './audit-rules.ts';
 import type { AuditedRequest } from './audited-request.ts';
-import type { AuditRule } from './policy-match.ts';
 import { objectText } from './response-object.ts';
 
 const maxUserAgent = 1024;

@@ -6,9 +6,9 @@ import type { Clock } from '../../base/clock.ts';
 import { once } from '../../base/once.ts';
 import { untilGiven } from '../../wire/answer-end.ts';
 import type { AuditMetrics } from '../audit/audit-metrics.ts';
+import type { MatchPolicy } from '../audit/audit-rules.ts';
 import type { AuditBackend } from '../audit/backend.ts';
 import { EventBuilder } from '../audit/event-builder.ts';
-import type { MatchPolicy } from '../audit/policy-match.ts';
 import {
   type BodyReaders,
   contentTypeOf,

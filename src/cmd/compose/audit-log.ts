@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { readAuditPolicy } from '../../api/audit/policy.ts';
+import { type MatchPolicy, policyMatcher } from '../../apiserver/audit/audit-rules.ts';
 import {
   type AuditBackend,
   AuditFailures,
@@ -12,7 +13,6 @@ import { BufferedBackend } from '../../apiserver/audit/backend-buffered.ts';
 import { fileBackend, type LineSink } from '../../apiserver/audit/backend-file.ts';
 import { truncatedBackend } from '../../apiserver/audit/backend-truncated.ts';
 import { WebhookBackend } from '../../apiserver/audit/backend-webhook.ts';
-import { type MatchPolicy, policyMatcher } from '../../apiserver/audit/policy-match.ts';
 import type { AuditConfig } from '../../apiserver/server-config.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';

@@ -21,7 +21,7 @@ import type { OwnAuthorizers } from '../../controlplane/control-plane.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { countedAuthorizer } from '../../plugins/authorization/counted-authorizer.ts';
 import { unionAuthorizer } from '../../plugins/authorization/union-authorizer.ts';
-import { compileCondition } from '../../plugins/authorization/webhook/match-conditions.ts';
+import { compileCondition } from '../../plugins/authorization/webhook/review-conditions.ts';
 import { createWebhookAuthorizer } from '../../plugins/authorization/webhook-authorizer.ts';
 import { createRemoteReviewer } from '../../plugins/webhook/remote-reviewer.ts';
 import { HttpsClient } from '../../wire/https-client.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../apiserver/authorization/selector-requirements.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
-import { allHold, compileCondition } from './webhook/match-conditions.ts';
+import { allHold, compileCondition } from './webhook/review-conditions.ts';
 
 export interface WebhookAuthorizerOptions {
   readonly reviewer: RemoteReviewer;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAuditPolicy } from '../../api/audit/policy.ts';
 import { requestInfo } from '../request-info.ts';
-import { policyMatcher } from './policy-match.ts';
+import { policyMatcher } from './audit-rules.ts';
 
 const user = { name: 'tim@k8s.io', groups: ['developers', 'system:authenticated'] };
 

@@ -7,12 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { leases, storageclasses } from '../../src/api/generated/resources.ts';
 import type { LeaseSpec } from '../../src/api/generated/types/coordination-v1.ts';
 import type { InformerFactory } from '../../src/client/cache/informer.ts';
-import {
-  type RunningServer,
-  type ServerComponent,
-  startServer,
-} from '../../src/cmd/compose/compose-server.ts';
+import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
 import { elected } from '../../src/cmd/compose/elected.ts';
+import type { ServerComponent } from '../../src/cmd/compose/run-components.ts';
 import { controllersComponent } from '../../src/cmd/compose/server-components.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';

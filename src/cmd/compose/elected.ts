@@ -1,7 +1,7 @@
 // A part of which one leads, though each server has one: it works while its server holds the part's Lease.
 import { aborted } from '../../base/until-aborted.ts';
 import { LeaderElector, type Term } from '../../controller-runtime/leader-election/elector.ts';
-import type { ComponentContext, ServerComponent } from './compose-server.ts';
+import type { ComponentContext, ServerComponent } from './run-components.ts';
 
 /** Names of upstream's components: of their users and Leases. */
 type Elected = 'kube-controller-manager' | 'kube-scheduler';

@@ -3,7 +3,7 @@ import { nodes, services } from '../../api/generated/resources.ts';
 import { startPodRouter } from '../../network/pod-router.ts';
 import { keepTables } from '../../os/kept-tables.ts';
 import { ownNetworkHost } from '../../os/linux/network-host-linux.ts';
-import type { ServerComponent } from './compose-server.ts';
+import type { ServerComponent } from './run-components.ts';
 
 /** For the machine of a cluster made by `up`: it is connected to all nodes but is none. */
 export function podRouterComponent(options: {

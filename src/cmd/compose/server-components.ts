@@ -12,8 +12,8 @@ import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { schedulerName } from '../../scheduler/cluster-events.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
-import type { ServerComponent } from './compose-server.ts';
 import { ensureDefaultStorageClass } from './default-storage-class.ts';
+import type { ServerComponent } from './run-components.ts';
 
 export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
 export const defaultEvictionRates: EvictionRates = usualEvictionRates;

@@ -5,19 +5,10 @@ import {
   prioritylevelconfigurations,
   storageversionmigrations,
 } from '../api/generated/resources.ts';
-import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedGroupVersions, removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
-import { isStatusError } from '../apimachinery/errors.ts';
-import { meta, obj } from '../apimachinery/json-access.ts';
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
 import { PolicyMatcher } from '../apiserver/admission/policy/policy-match.ts';
-import { ConditionChecks } from '../apiserver/admission/webhook/condition-checks.ts';
-import { failurePolicy } from '../apiserver/admission/webhook/failure-policy.ts';
-import { WebhookMatcher } from '../apiserver/admission/webhook/matcher.ts';
-import { WebhookCaller } from '../apiserver/admission/webhook/webhook-caller.ts';
-import { createWebhookClient } from '../apiserver/admission/webhook/webhook-client.ts';
-import { CustomResources, type CustomResourcesConfig } from '../apiserver/apiextensions/custom-resources.ts';
 import { type ExtensibleScheme, extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
@@ -39,27 +30,18 @@ import { createEventRecorder } from '../client/event-recorder.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
-import { threadTurns } from '../component-base/thread-turns.ts';
 import { version } from '../component-base/version.ts';
 import type { KeyPairPem } from '../crypto/certificates.ts';
 import { signJwt } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
-import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
 import { type AdmissionChoice, admissionPlugins } from '../plugins/admission/registry.ts';
 import { legacyTokenCounts } from '../plugins/authentication/tokens/legacy-token-metrics.ts';
-import { countedAuthorizer } from '../plugins/authorization/counted-authorizer.ts';
-import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
-import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
-import { createPrivilegedGroupsAuthorizer } from '../plugins/authorization/privileged-groups-authorizer.ts';
 import { createEscalationCheck } from '../plugins/authorization/rbac/escalation.ts';
 import { createRuleResolver } from '../plugins/authorization/rbac/rule-resolver.ts';
-import { createRbacAuthorizer } from '../plugins/authorization/rbac-authorizer.ts';
-import { unionAuthorizer } from '../plugins/authorization/union-authorizer.ts';
 import type { ComponentHealth } from '../registry/core/component-status.ts';
 import { reservationCache, StoredReservations } from '../registry/core/quota-reservations.ts';
 import { repairClaims } from '../registry/core/repair-claims.ts';
 import { type ServiceClaims, serviceClaims } from '../registry/core/service-claims.ts';
-import { serviceEndpoints } from '../registry/core/service-endpoints.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import { Aggregation, type AggregationDeps } from './aggregation/aggregation.ts';
@@ -73,17 +55,14 @@ import {
   type TokenIdentity,
   tokenIdentity,
 } from './authentication.ts';
-import {
-  authenticationMap,
-  defaultServiceCidr,
-  nodeRules,
-  ownObjects,
-  recordedObjects,
-} from './bootstrap-objects.ts';
+import { authenticationMap, defaultServiceCidr, ownObjects, recordedObjects } from './bootstrap-objects.ts';
 import { type BootstrapDeps, ensureBootstrap } from './ensure-bootstrap.ts';
 import { keepFlowSchemaConditions } from './flow-schema-conditions.ts';
+import { authorization, type OwnAuthorizers, type RuleResolver } from './own-authorizers.ts';
 import { withOwnWatches } from './own-watches.ts';
+import { noteTokenUse, quotaRecorder } from './own-writes.ts';
 import { keepPolicyTypeChecks } from './policy-type-checks.ts';
+import { customResourcesOf, endpointsOf, webhooksOf } from './webhook-parts.ts';
 
 export interface ControlPlaneOptions {
   readonly scheme: Scheme;
@@ -175,75 +154,7 @@ export const loopbackUser: UserInfo = {
 
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
-type RuleResolver = ReturnType<typeof createRuleResolver>;
-
-/** Those that the server has by itself. */
-export interface OwnAuthorizers {
-  readonly node: Authorizer;
-  readonly rbac: Authorizer;
-}
-
-const countedOwn = ({ node, rbac }: OwnAuthorizers, metrics: MetricsRegistry): Authorizer[] => [
-  countedAuthorizer(node, { type: 'Node', name: 'node' }, metrics),
-  countedAuthorizer(rbac, { type: 'RBAC', name: 'rbac' }, metrics),
-];
-
-function authorization(
-  { authorizers, metrics }: ControlPlaneOptions,
-  live: LiveObjects,
-  resolver: RuleResolver,
-): Authorizer {
-  const own: OwnAuthorizers = {
-    node: createNodeAuthorizer({
-      access: createNodeAccess(live),
-      nodeRules: nodeRules() as unknown as readonly PolicyRule[],
-    }),
-    rbac: createRbacAuthorizer(resolver),
-  };
-  // First of all, and whatever is configured: the way back in.
-  return unionAuthorizer([
-    createPrivilegedGroupsAuthorizer(),
-    ...(authorizers === undefined ? countedOwn(own, metrics) : authorizers(own)),
-  ]);
-}
-
-const quotaRecorder =
-  (api: () => ApiServer, log: Logger): QuotaRecorder =>
-  async ({ metadata: { namespace = '', name = '' } }, status) => {
-    try {
-      await api()
-        .store('', 'v1', 'resourcequotas')
-        .update(namespace, name, (quota) => ({ ...quota, status }), { subresource: 'status' });
-    } catch (error) {
-      // The reservation holds whether or not it could be said.
-      if (!isStatusError(error, 'NotFound')) log.warn({ namespace, name, error }, 'quota status not written');
-    }
-  };
-
 const settingsOf = (options: ControlPlaneOptions): AuthenticationSettings => options.authentication ?? {};
-
-const lastUsedLabel = 'kubernetes.io/legacy-token-last-used';
-
-/** The day on which a Secret's token was used last goes into its labels, as upstream: by that the cleaner finds who is gone. */
-const noteTokenUse =
-  (api: () => ApiServer, log: Logger): Parameters<typeof authentication>[0]['legacy']['noteUse'] =>
-  async ({ metadata: { namespace = '', name = '', uid } }, day) => {
-    try {
-      await api()
-        .store('', 'v1', 'secrets')
-        .update(namespace, name, (secret = {}) => {
-          const metadata = meta(secret);
-          if (metadata['uid'] !== uid) return secret;
-          const labels = { ...obj(metadata['labels']), [lastUsedLabel]: day };
-          return { ...secret, metadata: { ...metadata, labels } };
-        });
-      return true;
-    } catch (error) {
-      if (!isStatusError(error, 'NotFound'))
-        log.warn({ namespace, name, error }, 'use of a token not noted in its Secret');
-      return false;
-    }
-  };
 
 function authenticationOf(options: ControlPlaneOptions, live: LiveObjects, api: () => ApiServer) {
   const { authorities, clock, clusterDomain, log, metrics, serviceAccountKey } = options;
@@ -313,57 +224,6 @@ const requestRules = (
   audit: options.audit,
   flowControl: flowControlOf(options, live),
 });
-
-interface WebhookParts {
-  readonly live: LiveObjects;
-  readonly scheme: Scheme;
-  readonly authorizer: Authorizer;
-  readonly resolve: ReturnType<typeof serviceEndpoints>;
-}
-
-const endpointsOf = (
-  { random, isMachine = () => false }: ControlPlaneOptions,
-  live: LiveObjects,
-): ReturnType<typeof serviceEndpoints> =>
-  serviceEndpoints({ live, isMachine, pick: (below) => random.uint(below) });
-
-/** What both webhook plugins ask with. */
-function webhooksOf(
-  { clock, log, metrics, random }: ControlPlaneOptions,
-  { live, scheme, authorizer, resolve }: WebhookParts,
-) {
-  const client = createWebhookClient({ clock, resolve, userAgent: 'kube-apiserver-admission' });
-  return {
-    scheme,
-    matcher: new WebhookMatcher(live, scheme),
-    conditions: new ConditionChecks(authorizer),
-    caller: new WebhookCaller({ client, clock, random }),
-    policy: failurePolicy({ clock, log, metrics }),
-    close: () => client.close(),
-  };
-}
-
-/** An object as it is stored, and more than its own form of another version. */
-const maxConvertedBytes = 8 * 1024 * 1024;
-
-/** All that is defined is served. */
-async function customResourcesOf(
-  { clock, log, metrics, random, isMachine = () => false }: ControlPlaneOptions,
-  live: LiveObjects,
-  parts: Pick<CustomResourcesConfig, 'api' | 'scheme' | 'rest'>,
-): Promise<{ close(): void }> {
-  const resolve = serviceEndpoints({ live, isMachine, pick: (below) => random.uint(below) });
-  const userAgent = 'kube-apiserver-admission';
-  const client = createWebhookClient({ clock, resolve, userAgent, maxAnswerBytes: maxConvertedBytes });
-  const conversion = { client, clock, metrics, random, turns: threadTurns };
-  const resources = await new CustomResources({ ...parts, clock, log, conversion }).settled();
-  return {
-    close() {
-      resources.close();
-      client.close();
-    },
-  };
-}
 
 const admissionOf = async (
   { admission, clock, log, metrics, random }: ControlPlaneOptions,

@@ -17,7 +17,7 @@ import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { watchFile } from '../../component-base/watched-file.ts';
-import type { OwnAuthorizers } from '../../controlplane/control-plane.ts';
+import type { OwnAuthorizers } from '../../controlplane/own-authorizers.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { countedAuthorizer } from '../../plugins/authorization/counted-authorizer.ts';
 import { unionAuthorizer } from '../../plugins/authorization/union-authorizer.ts';

@@ -62,7 +62,7 @@ import { authorization, type OwnAuthorizers, type RuleResolver } from './own-aut
 import { withOwnWatches } from './own-watches.ts';
 import { noteTokenUse, quotaRecorder } from './own-writes.ts';
 import { keepPolicyTypeChecks } from './policy-type-checks.ts';
-import { customResourcesOf, endpointsOf, webhooksOf } from './webhook-parts.ts';
+import { admissionWebhooks, customResourcesOf, endpointsOf } from './webhook-parts.ts';
 
 export interface ControlPlaneOptions {
   readonly scheme: Scheme;
@@ -233,7 +233,7 @@ const admissionOf = async (
     authorizer: Authorizer;
     resolver: RuleResolver;
     reservations: StoredReservations;
-    webhooks: ReturnType<typeof webhooksOf>;
+    webhooks: ReturnType<typeof admissionWebhooks>;
     conversions: KeptConversions;
   },
   api: () => ApiServer,
@@ -352,7 +352,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const claims = serviceClaims({ scheme, caches, clock, random });
   const reservations = new StoredReservations({ cache: reservationCache(caches), live, clock });
   const resolve = endpointsOf(options, live);
-  const webhooks = webhooksOf(options, { live, scheme, authorizer, resolve });
+  const webhooks = admissionWebhooks(options, { live, scheme, authorizer, resolve });
   const aggregator = aggregationOf(options, { live, scheme, resolve, api: () => api });
   const rest = restOf(options, { scheme, live, authorizer, tokens, claims, identity });
 

@@ -47,7 +47,7 @@ interface Webhooks {
 }
 
 /** What both webhook plugins ask with. */
-export function webhooksOf(
+export function admissionWebhooks(
   { clock, log, metrics, random }: Options,
   { live, scheme, authorizer, resolve }: WebhookParts,
 ): Webhooks {

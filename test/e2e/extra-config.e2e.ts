@@ -139,6 +139,12 @@ test('down --keep and up keep them; the next up changes one and forgets another'
     changed.stderr,
     /--extra-config counts from the next start on: porthole down --name extra --keep/,
   );
+  const said = await cluster.porthole([
+    ...['up', '--name', name, ...simulated],
+    ...extra('apiserver.audit-log-format=legacy'),
+  ]);
+  assert.equal(said.code, 0, said.stderr);
+  assert.doesNotMatch(said.stderr, /counts from the next start/, 'it was said before');
   await cluster.porthole(['down', '--name', name, '--keep']);
   const third = await cluster.porthole(['up', '--name', name, ...simulated]);
   assert.equal(third.code, 0, third.stderr);

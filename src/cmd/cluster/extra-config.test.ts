@@ -1,7 +1,14 @@
 // What people say in --extra-config, read and kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addExtraFlag, argumentsOf, mergeExtraFlags, parseExtraFlag } from './extra-config.ts';
+import {
+  addExtraFlag,
+  argumentsOf,
+  type ExtraFlag,
+  mergeExtraFlags,
+  parseExtraFlag,
+  saySame,
+} from './extra-config.ts';
 
 test('a flag is named by its component, and all behind the first = is its value', () => {
   const rows: [string, object][] = [
@@ -82,6 +89,15 @@ test('what is said of a flag goes before what was, and the rest stays', () => {
     undefined,
   );
   assert.equal(mergeExtraFlags(undefined, undefined), undefined);
+});
+
+test('what is said again in another order is the same, but not for one flag', () => {
+  const [a, b, b2] = ['apiserver.log-level=info', 'kubelet.x=1', 'kubelet.x=2'].map(flag) as ExtraFlag[];
+  assert.ok(saySame([a!, b!], mergeExtraFlags([a!, b!], [a!])));
+  assert.ok(saySame(undefined, []));
+  assert.ok(!saySame([a!, b!], [a!, b2!]));
+  assert.ok(!saySame([b!, b2!], [b2!, b!]));
+  assert.ok(!saySame([a!], undefined));
 });
 
 test('each is one argument of its program', () => {

@@ -73,6 +73,18 @@ export const mergeExtraFlags = (
   return all.length === 0 ? undefined : all;
 };
 
+/** Whatever the order in which flags were said; what is said of one flag has an order. */
+export function saySame(
+  some: readonly ExtraFlag[] | undefined,
+  others: readonly ExtraFlag[] | undefined,
+): boolean {
+  const byFlag = (flags: readonly ExtraFlag[] = []): string =>
+    JSON.stringify(
+      flags.toSorted((a, b) => `${a.component}.${a.flag}`.localeCompare(`${b.component}.${b.flag}`)),
+    );
+  return byFlag(some) === byFlag(others);
+}
+
 /** Server and agent take them as one argument each: a value with dashes is no flag. */
 export const argumentsOf = (flags: readonly ExtraFlag[] | undefined, program: 'server' | 'agent'): string[] =>
   (flags ?? [])

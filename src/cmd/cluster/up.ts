@@ -10,7 +10,7 @@ import { differenceOf } from './cluster-difference.ts';
 import { withClusterLock } from './cluster-lock.ts';
 import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
-import { mergeExtraFlags } from './extra-config.ts';
+import { mergeExtraFlags, saySame } from './extra-config.ts';
 import { interruptedUp, sayWhenInterrupted } from './interrupted.ts';
 import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
 
@@ -79,7 +79,9 @@ async function checkedExtraConfig(
   if (extraConfig === undefined && (!isNew || known?.extraConfig === undefined)) return undefined;
   const { checkExtraConfig, resolvedExtraConfig } = await import('../check-extra-config.ts');
   const asked = extraConfig && resolvedExtraConfig(extraConfig, process.cwd());
-  await checkExtraConfig(mergeExtraFlags(known?.extraConfig, asked) ?? []);
+  const flags = mergeExtraFlags(known?.extraConfig, asked);
+  if (!isNew && saySame(flags, known?.extraConfig)) return asked;
+  await checkExtraConfig(flags ?? []);
   if (!isNew)
     progress.say(
       `  --extra-config counts from the next start on: porthole down --name ${name} --keep, then porthole up --name ${name}`,

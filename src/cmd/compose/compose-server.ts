@@ -110,8 +110,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   const owned = ownData(options, opened);
   const audit = await auditOf(options, opened);
   const broken = Promise.withResolvers<Error>();
-  // Disk and keys do not wait for each other.
-  const [storage, pki] = await Promise.all([openStore(options, opened, broken.resolve), openKeys(options)]);
+  const [storage, pki] = await openStoreAndKeys(options, opened, broken.resolve);
   const cluster = {
     serviceCidr: options.serviceCidr ?? '10.96.0.0/16',
     clusterDomain: options.clusterDomain ?? 'cluster.local',
@@ -185,6 +184,13 @@ function ownData({ dataDir, log }: ServerOptions, opened: AsyncDisposableStack):
 
 const openKeys = async ({ brought, certificateMs, dataDir }: ServerOptions): Promise<Pki> =>
   withBrought(await openPki(pkiFiles(dataPaths(dataDir).pki), clock, { certificateMs }), brought);
+
+/** Disk and keys do not wait for each other. */
+const openStoreAndKeys = (
+  options: Options,
+  opened: AsyncDisposableStack,
+  onBroken: (error: Error) => void,
+): Promise<[Storage, Pki]> => Promise.all([openStore(options, opened, onBroken), openKeys(options)]);
 
 /** Who this server says it is: renewed while it runs. */
 interface Identity {

@@ -1,5 +1,5 @@
 // Upstream's flags about what is on and what is served, by their names.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type ApiEnablement, readApiEnablement } from '../api/api-enablement.ts';
 import { gathered } from './list-option.ts';
 
@@ -9,19 +9,20 @@ export interface ApiEnablementFlags {
 }
 
 export const withFeatureGates = (command: Command): Command =>
-  command.option(
-    '--feature-gates <gates>',
-    'name=true or false: StorageVersionMigrator, AllAlpha, AllBeta',
-    gathered,
-    [],
+  command.addOption(
+    new Option('--feature-gates <gates>', 'name=true or false: StorageVersionMigrator, AllAlpha, AllBeta')
+      .argParser(gathered)
+      .default([], 'none'),
   );
 
 export const withRuntimeConfig = (command: Command): Command =>
-  command.option(
-    '--runtime-config <apis>',
-    'group/version[/resource]=true, api/all=true, api/beta=true: what is served besides what is on by itself',
-    gathered,
-    [],
+  command.addOption(
+    new Option(
+      '--runtime-config <apis>',
+      'what is served besides what is on by itself: group/version=true, api/beta=true, api/all=true',
+    )
+      .argParser(gathered)
+      .default([], 'none'),
   );
 
 export const apiEnablementOf = (flags: ApiEnablementFlags): ApiEnablement =>

@@ -43,8 +43,8 @@ test('what no program takes, or up decides, is refused by its name', () => {
       'apiserver.audit-polcy-file=x',
       /^--extra-config apiserver\.audit-polcy-file: unknown option '--audit-polcy-file(=x)?'\n\(Did you mean --audit-policy-file\?\)$/,
     ],
-    ['apiserver.feature-gates=A=true', /feature-gates: unknown option/],
-    ['apiserver.feature-gates-', /feature-gates: unknown option/],
+    ['apiserver.emulated-version=1.35', /emulated-version: unknown option/],
+    ['apiserver.emulated-version-', /emulated-version: unknown option/],
     ['apiserver.constructor=1', /unknown option/],
     ['apiserver.help=1', /unknown option/],
     [

@@ -16,6 +16,8 @@ test('names that are none are refused with those there are', async () => {
     [['--log-level', 'x'], /Allowed choices are debug, info, warn, error, silent\./],
     [['--advertise-address', 'db'], /^--advertise-address "db" is no IP address$/],
     [['--advertise-address', 'fd00::7'], /^--advertise-address fd00::7 is of IPv6: nodes and pods/],
+    [['--feature-gates', 'A=true'], /^unrecognized feature gate: A$/],
+    [['--runtime-config', 'apps/v7'], /^group version apps\/v7 that has not been registered$/],
     [['--enable-aggregator-routing', 'false'], /Allowed choices are true\./],
     [['--bind-address', 'nonsense'], /^--bind-address "nonsense" is no IP address; this machine has /],
   ];
@@ -48,6 +50,7 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Auditing',
     'Authentication',
     'Authorization',
+    'API enablement',
     'Admission',
     'Logs',
     'Misc',
@@ -58,7 +61,8 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Global',
   ]);
   const rows: [string, string[]][] = [
-    ['Generic', ['advertise-address', 'max-requests-inflight']],
+    ['Generic', ['advertise-address', 'feature-gates', 'max-requests-inflight']],
+    ['API enablement', ['runtime-config']],
     ['Etcd', ['encryption-provider-config', 'encryption-provider-config-automatic-reload']],
     ['Secure serving', ['bind-address', 'secure-port']],
     ['Authentication', ['oidc-issuer-url', 'client-ca-file', 'service-account-extend-token-expiration']],

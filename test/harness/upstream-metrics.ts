@@ -65,6 +65,8 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_validating_admission_policy_check_total: counter(
     'enforcement_action error_type policy policy_binding',
   ),
+  apiserver_cel_compilation_duration_seconds: histogram('', standard),
+  apiserver_cel_evaluation_duration_seconds: histogram('', standard),
   apiserver_conversion_webhook_duration_seconds: histogram(
     'failure_type result',
     [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60],

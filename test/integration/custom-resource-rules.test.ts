@@ -436,3 +436,23 @@ test('server-side apply takes what a schema keeps without naming it, and lists a
   const gone = await apply('applied', 'a', { open: { named: 'a' } }, 'one');
   assert.deepEqual((gone.body['spec'] as JsonObject)['open'], { named: 'a', other: { y: 2 } });
 });
+
+test('what rules take is measured: each that is compiled, and each object that is asked about', async () => {
+  const read = async (): Promise<number[]> => {
+    const { text: told } = await cluster.ask('GET', '/metrics');
+    return ['compilation', 'evaluation'].map((what) =>
+      Number(new RegExp(`^apiserver_cel_${what}_duration_seconds_count (\\d+)$`, 'm').exec(told)?.[1] ?? 0),
+    );
+  };
+  await define('measured', object({ spec: object({ size: integer }, 'self.size > 1', 'self.size < 9') }));
+  const before = await read();
+  for (const [name, size, status] of [
+    ['a', 2, 201],
+    ['b', 1, 422],
+  ] as const) {
+    const { status: got, text: why } = await create('measured', name, { size });
+    assert.equal(got, status, why);
+  }
+  const [compiled, evaluated] = await read();
+  assert.deepEqual([compiled! - before[0]!, evaluated! - before[1]!], [2, 2]);
+});

@@ -31,6 +31,7 @@ import type { Ending } from '../../base/ending.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
 import { once } from '../../base/once.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
+import type { RuleWatch } from './custom-rules.ts';
 import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
@@ -119,7 +120,7 @@ function statusErrors(
   }));
 }
 
-function strategyOf(schema: () => StructuralSchema): Strategy {
+function strategyOf(schema: () => StructuralSchema, watch: RuleWatch): Strategy {
   let rules: Promise<WrittenRules> | undefined;
   const ruled = once(() => hasRules(schema()));
   return {
@@ -132,12 +133,14 @@ function strategyOf(schema: () => StructuralSchema): Strategy {
     validateUpdate: (object, old, { subresource }) => updateErrors(object, old, schema(), subresource),
     rules() {
       if (!ruled()) return undefined;
-      rules ??= import('./custom-rules.ts').then(({ customRules }) => customRules(schema()));
+      rules ??= import('./custom-rules.ts').then(({ customRules }) => customRules(schema(), watch));
       return rules;
     },
     warnings: finalizerWarnings,
   };
 }
+
+const unwatched: RuleWatch = { now: () => 0, metrics: { compiled() {}, evaluated() {} } };
 
 /** Of all versions: they share the objects, and what is known of them. */
 function selectableFieldsOf(versions: readonly JsonObject[]): ResourceDeclaration['selectableFields'] {
@@ -173,6 +176,8 @@ export interface CustomKindSource {
   readonly read: () => JsonObject;
   /** Of what the definition says now. */
   readonly replaced?: Ending | undefined;
+  /** Default: nobody looks. */
+  readonly watch?: RuleWatch | undefined;
   /** Who tells between versions. Default: they differ in nothing but their name. */
   readonly convert?: AskConverter | undefined;
 }
@@ -287,7 +292,7 @@ export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind
     type,
     columns,
     subresources: declared,
-    strategy: strategyOf(schema),
+    strategy: strategyOf(schema, source.watch ?? unwatched),
     custom: true,
     ...deprecationOf(spec, version),
     definedAs: `${str(meta(crd)['uid'])}/${String(meta(crd)['generation'])}`,

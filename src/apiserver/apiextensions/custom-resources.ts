@@ -16,10 +16,12 @@ import { AcceptedNames } from './accepted-names.ts';
 import { converterOf } from './conversion/converter-of.ts';
 import type { ConversionDeps } from './conversion/webhook-converter.ts';
 import { customKind } from './custom-kind.ts';
+import type { RuleWatch } from './custom-rules.ts';
 import { customScale } from './custom-scale.ts';
 import { definitionOutline } from './definition-outline.ts';
 import { cleanupFinalizer, definitionStatus, isEstablished, terminatingStatus } from './definition-status.ts';
 import type { CustomKind, ExtensibleScheme } from './extensible-scheme.ts';
+import { ruleMetrics } from './rule-metrics.ts';
 import { SchemaTimes } from './schema-times.ts';
 
 export interface CustomResourcesConfig {
@@ -77,6 +79,7 @@ export class CustomResources {
   readonly #waiting = new Map<string, () => void>();
   #cursor: WatchCursor;
   readonly #startRevision: number;
+  readonly #watchOfRules: RuleWatch;
   /** Passes in a row in which something could not be written. */
   #failures = 0;
   #cancelRetry: () => void = () => {};
@@ -86,6 +89,8 @@ export class CustomResources {
     this.#config = config;
     this.#names = new AcceptedNames(config.scheme.resources().filter(({ custom }) => custom !== true));
     this.#definitions = config.api.store('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    const { clock, conversion } = config;
+    this.#watchOfRules = { now: () => clock.monotonic(), metrics: ruleMetrics(conversion.metrics) };
     this.#startRevision = this.#definitions.cache.currentRevision();
     this.#cursor = this.#watch();
     this.#changed(this.#all());
@@ -188,6 +193,7 @@ export class CustomResources {
     if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
     const convert = converterOf(crd, this.#config.conversion);
+    const watch = this.#watchOfRules;
     const kinds = objs(obj(crd['spec'])['versions'])
       .filter((version) => version['served'] === true)
       .flatMap((version) => {
@@ -195,7 +201,7 @@ export class CustomResources {
           const read = (): JsonObject => this.#definitions.served(stored.value);
           return [
             {
-              kind: customKind({ crd, times, version, read, replaced, convert }, scheme),
+              kind: customKind({ crd, times, version, read, replaced, convert, watch }, scheme),
               version,
             },
           ];

@@ -13,8 +13,12 @@ import { type SchemaType, schemaType } from '../schema-type.ts';
 import { type CompiledRule, ruleCompiler, typesWithin } from './compile-rule.ts';
 import { hasRules, type ValidationRule, validationsOf } from './validation-rule.ts';
 
+/** Compiles a rule; whoever measures how long that takes goes around it. */
+type Compiling = (compile: () => CompiledRule) => CompiledRule;
+
 interface TreeBase {
   readonly environment: () => Environment;
+  readonly compiling: Compiling;
 }
 
 export class RuleTree {
@@ -56,7 +60,8 @@ export class RuleTree {
 
   rule(index: number): CompiledRule {
     this.#compile ??= ruleCompiler(this.schema, this.type!, this.#base.environment());
-    this.#compiled[index] ??= this.#compile(this.#given[index]!);
+    const compile = this.#compile;
+    this.#compiled[index] ??= this.#base.compiling(() => compile(this.#given[index]!));
     return this.#compiled[index];
   }
 }
@@ -78,9 +83,13 @@ function propertiesIn(
 }
 
 /** undefined: it has none. `isRoot`: it is the schema of a whole resource. */
-export function ruleTree(schema: StructuralSchema, isRoot: boolean): RuleTree | undefined {
+export function ruleTree(
+  schema: StructuralSchema,
+  isRoot: boolean,
+  compiling: Compiling = (compile) => compile(),
+): RuleTree | undefined {
   if (!hasRules(schema)) return undefined;
   const type = schemaType(schema, 'selfType', isRoot || isEmbedded(schema));
   let environment: Environment | undefined;
-  return new RuleTree(schema, type, { environment: () => (environment ??= typesWithin(type)) });
+  return new RuleTree(schema, type, { environment: () => (environment ??= typesWithin(type)), compiling });
 }

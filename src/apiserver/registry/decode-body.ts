@@ -77,6 +77,8 @@ const apiVersionText = (k: DecodeTarget): string => (k.group === '' ? k.version 
 
 export interface DecodeOptions {
   readonly validation: FieldValidation;
+  /** What the object was read from, for errors. */
+  readonly body?: Buffer;
   warn(text: string): void;
 }
 
@@ -117,6 +119,7 @@ export async function decodeBody(
   const { scheme, turns } = deps;
   const options: DecodeOptions = {
     validation: fieldValidationOf(context),
+    body,
     warn: (text) => context.warn(text),
   };
   const { value, problems } = await parseBody(context, body, target, deps);
@@ -132,9 +135,23 @@ interface ParsedBody {
   readonly problems?: StrictProblems | undefined;
 }
 
-const unrecognized = (target: DecodeTarget, error: unknown, prefix = ''): StatusError =>
+/** Bytes of a body that an error shows. */
+const shownBytes = 30;
+
+function summaryOf(body: Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const shown = body.subarray(0, shownBytes);
+  return `${shown.toString(shown[0] === 0x7b ? 'utf8' : 'hex')}${body.length > shownBytes ? ' ...' : ''}`;
+}
+
+const unrecognized = (
+  target: DecodeTarget,
+  error: unknown,
+  body: Buffer | undefined,
+  prefix = '',
+): StatusError =>
   badRequest(
-    `the object provided is unrecognized (must be of type ${target.kind}): ${prefix}${error instanceof Error ? error.message : String(error)}`,
+    `the object provided is unrecognized (must be of type ${target.kind}): ${prefix}${error instanceof Error ? error.message : String(error)}${body === undefined ? '' : ` (${summaryOf(body)})`}`,
   );
 
 export async function parseBody(
@@ -153,7 +170,7 @@ export async function parseBody(
       return { value };
     } catch (error) {
       if (error instanceof StatusError) throw error;
-      throw unrecognized(target, error);
+      throw unrecognized(target, error, body);
     }
   }
   let text: string;
@@ -187,7 +204,7 @@ export async function parseBody(
     );
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw unrecognized(target, error, prefix);
+    throw unrecognized(target, error, body, prefix);
   }
 }
 
@@ -205,7 +222,7 @@ async function yamlAsJson(body: Buffer, target: DecodeTarget, readers: BodyReade
   try {
     return await readers.readYaml(body.toString());
   } catch (error) {
-    throw unrecognized(target, error, 'yaml: ');
+    throw unrecognized(target, error, body, 'yaml: ');
   }
 }
 
@@ -217,7 +234,7 @@ export function decodeParsed(
   options: DecodeOptions,
   problems?: StrictProblems,
 ): JsonObject {
-  checkKind(object, target);
+  checkKind(object, target, options.body);
   const decoded = decodeAs(scheme, target, object, {
     fieldValidation: options.validation,
     problems,
@@ -228,7 +245,7 @@ export function decodeParsed(
 }
 
 /** What is not named is taken from the path, as upstream. */
-function checkKind(object: JsonObject, target: DecodeTarget): void {
+function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | undefined): void {
   const expected = apiVersionText(target);
   const kind = object['kind'] || target.kind;
   const apiVersion = object['apiVersion'] || expected;
@@ -237,6 +254,7 @@ function checkKind(object: JsonObject, target: DecodeTarget): void {
     throw unrecognized(
       target,
       `couldn't get version/kind; json parse error: json: cannot unmarshal ${typeof value} into Go struct field .${field} of type string`,
+      body,
     );
   }
   // DeleteOptions and the like are known in every group.

@@ -2,6 +2,9 @@
 import type { Json, JsonObject, ResourceDeclaration } from './declaration.ts';
 import { badRequest } from './errors.ts';
 
+/** What a table is made from. */
+export type TableForm = Pick<ResourceDeclaration, 'columns' | 'row'>;
+
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 export type TableVersion = 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 
@@ -29,7 +32,7 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 /** Column headers as JSON; the same for every table of the kind. */
-const columnDefinitions = (declaration: ResourceDeclaration): JsonObject[] =>
+const columnDefinitions = (declaration: TableForm): JsonObject[] =>
   declaration.columns.map((c) => ({
     name: c.name,
     type: c.type,
@@ -49,7 +52,7 @@ export interface TableOptions {
 }
 
 export function tableOf(
-  declaration: ResourceDeclaration,
+  declaration: TableForm,
   objects: readonly JsonObject[],
   options: TableOptions,
 ): JsonObject {
@@ -64,7 +67,7 @@ export function tableOf(
 }
 
 function tableRow(
-  declaration: ResourceDeclaration,
+  declaration: TableForm,
   object: JsonObject,
   options: TableOptions,
   version: TableVersion,

@@ -72,3 +72,30 @@ test('a table has no protobuf form', async () => {
   });
   assert.equal(next.body['kind'], 'Table');
 });
+
+test('the scale of a workload is a row of how many there should be and how many there are', async () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const labels = { a: 'b' };
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  const spec = { replicas: 3, selector: { matchLabels: labels }, template };
+  const made = await cluster.ask('POST', deployments, { metadata: { name: 'scaled' }, spec });
+  assert.equal(made.status, 201, made.text);
+  const { body } = await cluster.ask('GET', `${deployments}/scaled/scale`, undefined, {
+    accept: `${as('Table')},application/json`,
+  });
+  assert.equal(body['kind'], 'Table');
+  const columns = body['columnDefinitions'] as { name: string; type: string }[];
+  assert.deepEqual(
+    columns.map(({ name, type }) => [name, type]),
+    [
+      ['Name', 'string'],
+      ['Desired', 'integer'],
+      ['Available', 'integer'],
+      ['Age', 'string'],
+    ],
+  );
+  const [row] = body['rows'] as { cells: unknown[] }[];
+  assert.deepEqual(row?.cells.slice(0, 3), ['scaled', 3, 0]);
+  const plain = await cluster.ask('GET', `${deployments}/scaled/scale`);
+  assert.equal(plain.body['kind'], 'Scale');
+});

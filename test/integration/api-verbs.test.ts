@@ -67,11 +67,7 @@ test('a body of another kind, namespace or shape is refused in upstream’s word
     ['{"metadata":', 400, /json parse error: unexpected end of JSON input \(\{"metadata":\)$/],
     ['', 400, /json parse error: unexpected end of JSON input \(<empty>\)$/],
     ['abc: 1', 400, /invalid character 'a' looking for beginning of value \(6162633a2031\)$/],
-    [
-      `{"kind":1${' '.repeat(40)}}`,
-      400,
-      /Go struct field \.kind of type string \(\{"kind":1 {21} \.\.\.\)$/,
-    ],
+    [`{"kind":1${' '.repeat(40)}}`, 400, /Go struct field \.kind of type string \(\{"kind":1 {21} \.\.\.\)$/],
     [
       { metadata: { name: 'x', resourceVersion: '5' } },
       400,

@@ -3,7 +3,13 @@ import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declara
 import { notAcceptable, StatusError } from '../../apimachinery/errors.ts';
 import { obj, objs } from '../../apimachinery/json-access.ts';
 import { NoProtobufForm } from '../../apimachinery/serializer/protobuf/encode.ts';
-import { includeObjectFrom, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
+import {
+  includeObjectFrom,
+  partialObjectMetadata,
+  type TableForm,
+  type TableOptions,
+  tableOf,
+} from '../../apimachinery/table.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Slice, type Turns } from '../../base/turns.ts';
 import { writeYaml } from '../../base/yaml-writer.ts';
@@ -60,12 +66,17 @@ export function respondObject(
   status: number,
   object: JsonObject,
   encoding: Encoding,
+  table?: TableForm,
 ): ApiResponse {
   const negotiated = negotiate(context.header('accept'));
+  const asTable = table !== undefined && negotiated.form === 'Table';
   const plain: Negotiated = { ...negotiated, form: 'object' };
+  const shown = asTable
+    ? tableOf(table, [object], tableOptions(context, negotiated, object, encoding.now()))
+    : object;
   return bytesResponse(
     status,
-    encodeObject(context, plain, object, encoding),
+    encodeObject(context, plain, shown, encoding),
     contentTypes[negotiated.mediaType],
   );
 }
@@ -138,6 +149,21 @@ const goKind = ({ group, custom }: ResourceDeclaration, kind: string): string =>
 const versionOf = (negotiated: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' =>
   `meta.k8s.io/${negotiated.formVersion}`;
 
+function tableOptions(
+  context: RequestContext,
+  negotiated: Negotiated,
+  object: JsonObject,
+  now: number,
+): TableOptions {
+  const metadata = object['metadata'] as JsonObject | undefined;
+  return {
+    now,
+    includeObject: includeObjectFrom(context.query.get('includeObject')),
+    version: versionOf(negotiated),
+    metadata: { resourceVersion: metadata?.['resourceVersion'] ?? '' },
+  };
+}
+
 function shape(
   context: RequestContext,
   negotiated: Negotiated,
@@ -145,15 +171,8 @@ function shape(
   declaration: ResourceDeclaration,
   now: number,
 ): JsonObject {
-  if (negotiated.form === 'Table') {
-    const metadata = object['metadata'] as JsonObject | undefined;
-    return tableOf(declaration, [object], {
-      now,
-      includeObject: includeObjectFrom(context.query.get('includeObject')),
-      version: versionOf(negotiated),
-      metadata: { resourceVersion: metadata?.['resourceVersion'] ?? '' },
-    });
-  }
+  if (negotiated.form === 'Table')
+    return tableOf(declaration, [object], tableOptions(context, negotiated, object, now));
   if (negotiated.form === 'object') return object;
   if (negotiated.form === 'PartialObjectMetadataList')
     throw otherForm(

@@ -35,7 +35,7 @@ export async function serveView(
   const namespace = declaration.namespaced ? context.info.namespace : '';
   const { name, verb, subresource } = context.info;
   const target = subresourceTarget(request, declared, deps.scheme.typeOf(declared.kind));
-  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, deps);
+  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, deps, view.table);
   if (verb === 'get') {
     const value = await store.servedBytes(store.cached(namespace, name).value);
     return respond(view.get(decodeEntry(value)));

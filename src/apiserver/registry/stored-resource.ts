@@ -2,6 +2,7 @@
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
+import type { TableForm } from '../../apimachinery/table.ts';
 import { dropZeros, dropZerosSteps } from '../../apimachinery/zero-values.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -58,6 +59,8 @@ export interface SubresourceView {
   readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
   /** Where the parent has what the view calls spec.replicas. */
   readonly replicasPath: (parent: JsonObject) => readonly string[];
+  /** For answers as a table. */
+  readonly table?: TableForm;
 }
 
 export interface UpdateOptions extends WriteOptions {

@@ -1,11 +1,29 @@
 // The scale subresource: a workload seen as a number of replicas.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { ColumnDefinition, JsonObject } from '../../apimachinery/declaration.ts';
 import { invalidObject } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
+import { ageOf } from '../../apimachinery/human-duration.ts';
 import { meta, num, obj, spec, status, str } from '../../apimachinery/json-access.ts';
 import { formatLabelSelector } from '../../apimachinery/label-selector.ts';
 import { formatLabels } from '../../apimachinery/labels.ts';
+import type { TableForm } from '../../apimachinery/table.ts';
 import type { RestHandler } from '../../apiserver/registry/rest-storage.ts';
+
+const column = (name: string, type: string): ColumnDefinition => ({ name, type, priority: 0 });
+const table: TableForm = {
+  columns: [
+    column('Name', 'string'),
+    column('Desired', 'integer'),
+    column('Available', 'integer'),
+    column('Age', 'string'),
+  ],
+  row: (scale, now) => [
+    str(meta(scale).name),
+    num(spec(scale).replicas),
+    num(status(scale).replicas),
+    ageOf(meta(scale).creationTimestamp, now),
+  ],
+};
 
 /** `plain`: the selector is a map of labels (replication controllers), not a LabelSelector. */
 export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
@@ -40,6 +58,7 @@ export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
         return { ...parent, spec: { ...spec(parent), replicas } };
       },
       replicasPath: () => ['spec', 'replicas'],
+      table,
     },
   };
 }

@@ -16,6 +16,7 @@ import type {
   ResourceQuota,
 } from '../../generated/types/core-v1.ts';
 import { validateContainerResourceName } from './validate-resources.ts';
+import { quotaErrors } from './validate-statuses.ts';
 import { replicasErrors, validateTemplate } from './validate-workload.ts';
 
 export function validateEndpoints(endpoints: Decoded<Endpoints>): Errors {
@@ -93,12 +94,9 @@ function validateScopes(quota: Decoded<ResourceQuota>): Errors {
 }
 
 export function validateResourceQuota(quota: Decoded<ResourceQuota>): Errors {
-  const hard = Object.entries(quota.spec?.hard ?? {}).flatMap(([name, value]) => {
-    const errors = qualifiedNameErrors(name).map((why) => invalid(`spec.hard[${name}]`, name, why));
-    if ((tryParseQuantity(value)?.nano ?? 0n) < 0n)
-      errors.push(invalid(`spec.hard[${name}]`, String(value), 'must be greater than or equal to 0'));
-    return errors;
-  });
+  const hard = Object.entries(quota.spec?.hard ?? {}).flatMap(([name, amount]) =>
+    quotaErrors(`spec.hard[${name}]`, name, amount),
+  );
   return [...hard, ...validateScopes(quota)];
 }
 

@@ -142,12 +142,34 @@ const counted: ReadonlySet<string> = new Set([
   'services.nodeports',
 ]);
 
-function quotaErrors(field: string, name: string, amount: Quantity | undefined): Errors {
-  const { nano } = tryParseQuantity(amount) ?? { nano: 0n };
+/** What a quota limits without a domain before it, besides huge pages. */
+const limited: ReadonlySet<string> = new Set([
+  ...counted,
+  'cpu',
+  'memory',
+  'ephemeral-storage',
+  ...['cpu', 'memory', 'storage', 'ephemeral-storage'].map((name) => `requests.${name}`),
+  ...['cpu', 'memory', 'ephemeral-storage'].map((name) => `limits.${name}`),
+]);
+
+function quotaNameErrors(field: string, name: string): Errors {
   const errors = each(field, name, qualifiedNameErrors);
+  if (name.includes('/') || limited.has(name) || /^(requests\.)?hugepages-/.test(name)) return errors;
+  if (errors.length === 0 && name !== 'storage')
+    errors.push(invalid(field, name, 'must be a standard resource type or fully qualified'));
+  return [...errors, invalid(field, name, 'must be a standard resource for quota')];
+}
+
+/** Others' resources are whole, too, but for what is requested of them. */
+const isWhole = (name: string): boolean =>
+  counted.has(name) ||
+  (name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.'));
+
+export function quotaErrors(field: string, name: string, amount: Quantity | undefined): Errors {
+  const { nano } = tryParseQuantity(amount) ?? { nano: 0n };
+  const errors = quotaNameErrors(field, name);
   if (nano < 0n) errors.push(invalid(field, String(amount), notNegative));
-  if (counted.has(name) && nano % nanos !== 0n)
-    errors.push(invalid(field, String(amount), 'must be an integer'));
+  if (isWhole(name) && nano % nanos !== 0n) errors.push(invalid(field, String(amount), 'must be an integer'));
   return errors;
 }
 

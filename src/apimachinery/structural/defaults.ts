@@ -10,6 +10,23 @@ import {
   valuesOf,
 } from './structural-schema.ts';
 
+type Default = readonly [property: string, given: Json];
+
+/** Schemas never change, and are asked for each object: most have many properties and no default. */
+const known = new WeakMap<StructuralSchema, readonly Default[]>();
+
+function defaultsOf(schema: StructuralSchema): readonly Default[] {
+  let found = known.get(schema);
+  if (found === undefined) {
+    found = Object.keys(propertiesOf(schema)).flatMap((name): Default[] => {
+      const given = propertyOf(schema, name)?.['default'];
+      return given === undefined ? [] : [[name, given]];
+    });
+    known.set(schema, found);
+  }
+  return found;
+}
+
 /** In place. As upstream, null stands for the default where it may not be, and goes where there is none. */
 export function setDefaults(value: Json | undefined, schema: StructuralSchema): void {
   if (Array.isArray(value)) {
@@ -23,11 +40,8 @@ export function setDefaults(value: Json | undefined, schema: StructuralSchema): 
     return;
   }
   if (!isObject(value)) return;
-  for (const name of Object.keys(propertiesOf(schema))) {
-    const given = propertyOf(schema, name)?.['default'];
-    if (given !== undefined && (!Object.hasOwn(value, name) || value[name] === undefined))
-      put(value, name, structuredClone(given));
-  }
+  for (const [name, given] of defaultsOf(schema))
+    if (!Object.hasOwn(value, name) || value[name] === undefined) put(value, name, structuredClone(given));
   const values = valuesOf(schema);
   for (const name of Object.keys(value)) {
     const inner = propertyOf(schema, name) ?? (values === true ? undefined : values);

@@ -103,6 +103,38 @@ test('values are refused in upstream’s words', () => {
   ]);
 });
 
+test('texts are as long as they have characters, however many units those take', () => {
+  const said = (value: string, bounds: JsonObject): string[] =>
+    validateStructural(value, { type: 'string', ...bounds }).map(({ message }) => message);
+  const [one, two] = ['\u{1f600}', '\u{1f600}\u{1f600}'];
+  for (const [value, bounds] of [
+    ['', { minLength: 0 }],
+    [one, { minLength: 1, maxLength: 1 }],
+    [two, { minLength: 2, maxLength: 2 }],
+    ['ab', { minLength: 2, maxLength: 2 }],
+    [`${two}a`, { minLength: 3, maxLength: 3 }],
+  ] as const)
+    assert.deepEqual(said(value, bounds), [], value);
+  for (const value of ['', 'a', one])
+    assert.match(said(value, { minLength: 2 }).join(), /should be at least 2 chars long$/);
+  for (const value of ['abc', `${two}a`, 'x'.repeat(3_000_000)])
+    assert.deepEqual(said(value, { maxLength: 2 }), ['Too long: may not be more than 2 bytes']);
+});
+
+test('a default is set wherever its schema is met again', () => {
+  const part = { type: 'object', properties: { size: { type: 'object', default: { a: 1 } }, other: text } };
+  const list = { type: 'array', items: part };
+  const first: JsonObject = { list: [{}, { size: { a: 2 } }, { other: 'x' }] };
+  const of = { type: 'object', properties: { list } };
+  setDefaults(first, of);
+  const second: JsonObject = { list: [{}] };
+  setDefaults(second, of);
+  assert.deepEqual(first, { list: [{ size: { a: 1 } }, { size: { a: 2 } }, { other: 'x', size: { a: 1 } }] });
+  // Each has its own: what is done to one is not seen in others, nor in the schema.
+  ((first['list'] as JsonObject[])[0]!['size'] as JsonObject)['a'] = 3;
+  assert.deepEqual([second, part.properties.size.default], [{ list: [{ size: { a: 1 } }] }, { a: 1 }]);
+});
+
 test('a pattern that takes other engines for ever is matched in no time', () => {
   const slow: JsonObject = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } };
   assert.equal(validateStructural({ s: `${'a'.repeat(5000)}!` }, slow).length, 1);

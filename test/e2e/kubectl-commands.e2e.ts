@@ -23,6 +23,7 @@ before(async () => {
     program,
     'server',
     ...['--data-dir', scratch.path, '--secure-port', '0', '--bind-address', '127.0.0.1'],
+    ...['--feature-gates', 'StorageVersionMigrator=true', '--runtime-config', 'api/beta=true'],
   ]);
   server.stdout?.resume();
   server.stderr?.resume();
@@ -277,6 +278,39 @@ spec: {request: ${csr}, signerName: example.com/signer, usages: [client auth], u
     assert.match(wrong.stderr, /spec.size in body should be less than or equal to 9/);
     await k.ok(['delete', 'crd', 'foos.company.com', '--timeout=10s']);
     assert.equal((await k.run(['get', 'foos'])).code, 1);
+  });
+
+  it('migrates what is stored in an old version, and waits for it', async () => {
+    await k.apply(crd);
+    await k.ok(['wait', '--for=condition=Established', 'crd/foos.company.com', '--timeout=10s']);
+    await eventually(async () => void (await k.apply(foo(1))));
+    const version = { served: true, schema: { openAPIV3Schema: { type: 'object' } } };
+    const versions = [
+      { ...version, name: 'v1', storage: false },
+      { ...version, name: 'v2', storage: true },
+    ];
+    await k.ok([
+      'patch',
+      'crd',
+      'foos.company.com',
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec: { versions } }),
+    ]);
+    const stored = ['get', 'crd', 'foos.company.com', '-o', 'jsonpath={.status.storedVersions}'];
+    assert.equal(await k.ok(stored), '["v1","v2"]');
+    await k.apply(
+      '{apiVersion: storagemigration.k8s.io/v1beta1, kind: StorageVersionMigration, metadata: {name: foos}, spec: {resource: {group: company.com, resource: foos}}}',
+    );
+    await k.ok(['wait', '--for=condition=Succeeded', 'storageversionmigration/foos', '--timeout=30s']);
+    assert.match(
+      await k.ok(['get', 'storageversionmigrations']),
+      /^NAME\s+RESOURCE\nfoos\s+foos\.company\.com\n$/,
+    );
+    await eventually(async () => assert.equal(await k.ok(stored), '["v2"]'));
+    assert.match(await k.ok(['explain', 'storageversionmigration.spec.resource.group']), /Its API group\./);
+    await k.ok(['delete', 'storageversionmigration', 'foos']);
+    await k.ok(['delete', 'crd', 'foos.company.com', '--timeout=10s']);
   });
 
   it('is understood in its 1.20 form too', async () => {

@@ -72,6 +72,16 @@ export const running = (migration: StorageVersionMigration, now: string): Storag
     now,
   );
 
+/** What a condition may say at most, in bytes. */
+const maxMessage = 32 * 1024;
+
+/** A server's error repeats what a webhook said, and that may be a book. */
+function bounded(message: string): string {
+  const bytes = new TextEncoder().encode(message.slice(0, maxMessage));
+  if (bytes.length <= maxMessage) return message.slice(0, maxMessage);
+  return `${new TextDecoder().decode(bytes.subarray(0, maxMessage - 8))}…`;
+}
+
 /** It still runs: what else has to be put in order comes before it does not. */
 export const over = (
   migration: StorageVersionMigration,
@@ -81,7 +91,7 @@ export const over = (
 ): StorageVersionMigration =>
   said(
     migration,
-    { type: outcome, status: 'True', reason: `StorageVersionMigration${outcome}`, message },
+    { type: outcome, status: 'True', reason: `StorageVersionMigration${outcome}`, message: bounded(message) },
     now,
   );
 

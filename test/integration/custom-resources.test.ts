@@ -19,6 +19,10 @@ after(() => cluster.close());
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const merge = { contentType: 'application/merge-patch+json' };
+type Paths = Record<
+  string,
+  { readonly patch?: { readonly consumes?: string[]; readonly requestBody?: { readonly content: object } } }
+>;
 const definition = (plural: string, kind: string, more: object = {}): object => ({
   metadata: { name: `${plural}.test.example.com` },
   spec: {
@@ -139,6 +143,32 @@ test('status and scale are written apart; generation counts what is wanted', asy
     generation: number;
   };
   assert.equal(metadata.generation, 2);
+});
+
+test('no path of a custom resource says that it takes strategic patches, and none does: kubectl apply would send them', async () => {
+  await define('cogs', 'Cog', {
+    subresources: {
+      status: {},
+      scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.n' },
+    },
+  });
+  await cluster.ask('POST', path('cogs'), { metadata: { name: 'g' }, spec: { replicas: 2 } });
+  const taken = [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/apply-patch+yaml',
+  ];
+  const v3 = (await cluster.ask('GET', '/openapi/v3/apis/test.example.com/v1')).body['paths'] as Paths;
+  const v2 = (await cluster.ask('GET', '/openapi/v2')).body['paths'] as Paths;
+  const item = '/apis/test.example.com/v1/namespaces/{namespace}/cogs/{name}';
+  const strategic = { contentType: 'application/strategic-merge-patch+json' };
+  for (const subresource of ['', '/status', '/scale']) {
+    const { patch } = v3[`${item}${subresource}`]!;
+    assert.deepEqual(Object.keys(patch?.requestBody?.content ?? {}), taken, subresource);
+    assert.deepEqual(v2[`${item}${subresource}`]?.patch?.consumes, taken, subresource);
+    const answer = await cluster.ask('PATCH', `${path('cogs')}/g${subresource}`, {}, strategic);
+    assert.equal(answer.status, 415, subresource);
+  }
 });
 
 test('finalizers of operators need no path: Argo CD names its own without one, and gets a warning as upstream', async () => {

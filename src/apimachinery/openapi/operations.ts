@@ -33,6 +33,9 @@ const patches = [
   'application/apply-patch+yaml',
 ];
 const customPatches = patches.filter((type) => !type.includes('strategic'));
+/** kubectl patches a kind strategically as soon as one of its paths, of a subresource too, says that it may. */
+const patchesOf = ({ custom }: Pick<ResourceDeclaration, 'custom'>): readonly string[] =>
+  custom === true ? customPatches : patches;
 const listQuery = [
   'allowWatchBookmarks',
   'continue',
@@ -205,14 +208,14 @@ const itemOperations: Readonly<
     answer: statusType,
     codes: [200, 202],
   }),
-  patch: ({ type, custom }) => ({
+  patch: (of) => ({
     method: 'patch',
     action: 'patch',
     query: [...writeQuery, 'force'],
     body: { type: patchType, required: true },
-    answer: type,
+    answer: of.type,
     codes: [200, 201],
-    consumes: custom ? customPatches : patches,
+    consumes: patchesOf(of),
   }),
 };
 
@@ -291,7 +294,7 @@ function subresourceOperations(s: ResourceDeclaration['subresources'][number], p
             : method === 'get' || connects
               ? [200]
               : [200, 201],
-        consumes: method === 'patch' ? patches : ['*/*'],
+        consumes: method === 'patch' ? patchesOf(place.of) : ['*/*'],
         produces: connects ? ['*/*'] : s.name === 'log' ? ['text/plain', ...media] : media,
       },
     ];

@@ -578,3 +578,54 @@ test('parameters of policies come in the version that they ask for, or failurePo
   await ask('DELETE', `${bindings}/hosts`);
   await ask('DELETE', `${policies}/hosts`);
 });
+
+test('a webhook that answers nonsense about another version stores none of it', async () => {
+  const within = { type: 'object', 'x-kubernetes-embedded-resource': true };
+  const preserved = { ...within, 'x-kubernetes-preserve-unknown-fields': true };
+  const schema = schemaOf({ zone: text, within: preserved });
+  await define('nonsense', 'Nonsense', {
+    conversion: { strategy: 'None' },
+    versions: [
+      { name: 'v1', served: true, storage: false, schema },
+      { name: 'v2', served: true, storage: true, schema },
+    ],
+  });
+  const registration = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
+  const rule = { operations: ['*'], apiGroups: [group], apiVersions: ['v1'], resources: ['nonsense'] };
+  const clientConfig = { url: `${server.url}/nonsense`, caBundle: server.caBundle };
+  const hook = { name: 'nonsense.example.com', clientConfig, rules: [rule], sideEffects: 'None' };
+  const made = await ask('POST', registration, {
+    metadata: { name: 'nonsense' },
+    webhooks: [{ ...hook, admissionReviewVersions: ['v1'] }],
+  });
+  assert.equal(made.status, 201, made.text);
+  const resource = { apiVersion: 'v1', kind: 'X' };
+  const rows: readonly (readonly [string, unknown])[] = [
+    ['/metadata', 'text'],
+    ['/metadata', { name: 'a', labels: { a: 1 } }],
+    ['/metadata', { name: 'a', namespace: 'kube-system' }],
+    ['/kind', 'Other'],
+    ['/apiVersion', `${group}/v2`],
+    ['/zone', { deep: true }],
+    ['/within', { ...resource, metadata: { name: 7 } }],
+    ['/within', { ...resource, metadata: { labels: [] } }],
+    ['/within', 'text'],
+  ];
+  for (const [at, value] of rows) {
+    server.answers.set('/nonsense', () => ({ allowed: true, ...patchOf({ op: 'add', path: at, value }) }));
+    const { status, text } = await ask('POST', path('nonsense', 'v2'), {
+      metadata: { name: 'a' },
+      zone: 'z',
+    });
+    assert.ok([400, 422, 500].includes(status), `${at} ${JSON.stringify(value)}: ${text}`);
+  }
+  assert.deepEqual((await ask('GET', path('nonsense', 'v2'))).body['items'], []);
+  server.answers.set('/nonsense', () => ({
+    allowed: true,
+    ...patchOf({ op: 'add', path: '/__proto__', value: { a: 1 } }, { op: 'add', path: '/more', value: 1 }),
+  }));
+  const odd = await ask('POST', path('nonsense', 'v2'), { metadata: { name: 'a' }, zone: 'z' });
+  if (odd.status === 201) assert.deepEqual([odd.body['zone'], odd.body['more']], ['z', undefined]);
+  assert.equal(({} as Record<string, unknown>)['a'], undefined);
+  assert.equal((await ask('DELETE', `${registration}/nonsense`)).status, 200);
+});

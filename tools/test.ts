@@ -30,18 +30,29 @@ if (values.help) {
 const boxTimeoutMs = 600_000;
 /** How often it is seen whether the processors are idle. */
 const lookMs = 5_000;
-/** So that no lane is left with one of these when all others are done: more than a minute on a quiet machine. */
+/** More than a minute, the longest first: no lane is left with one of these when all others are done. */
 const longest: readonly string[] = [
   'test/faults/supervision.e2e.ts',
+  'test/faults/lost-tables.e2e.ts',
   'test/faults/clusters-side-by-side.e2e.ts',
   'test/faults/disk-errors.e2e.ts',
-  'test/faults/cut-node-streams.e2e.ts',
-  'test/e2e/client-libraries.e2e.ts',
   'test/e2e/local-registry.e2e.ts',
+  'test/e2e/windows-node.e2e.ts',
+  'test/e2e/workloads.e2e.ts',
+  'test/e2e/windows-images.e2e.ts',
+  'test/e2e/windows-runtime.e2e.ts',
+  'test/e2e/image-load.e2e.ts',
+  'test/e2e/windows-programs.e2e.ts',
   'test/faults/full-node-disk.e2e.ts',
-  'test/faults/lost-tables.e2e.ts',
+  'test/faults/cut-node-streams.e2e.ts',
+  'test/e2e/examples.e2e.ts',
+  'test/e2e/start-stop.e2e.ts',
   'test/e2e/linux-node.e2e.ts',
+  'test/e2e/down-keep.e2e.ts',
   'test/e2e/node-add-remove.e2e.ts',
+  'test/e2e/private-registries.e2e.ts',
+  'test/e2e/services.e2e.ts',
+  'test/e2e/kubectl.e2e.ts',
 ];
 const own = { concurrency: 2 };
 /** More than there are processors: some files wait for a lock, a thread, a child. */

@@ -171,6 +171,13 @@ test('no path of a custom resource says that it takes strategic patches, and non
   }
 });
 
+test('a field that no version selects by is refused in the words for custom resources', async () => {
+  await define('plain', 'Plain');
+  const answer = await cluster.ask('GET', `${path('plain')}?fieldSelector=spec.color%3Dred`);
+  assert.equal(answer.status, 400);
+  assert.match(answer.message ?? '', /field label not supported: spec\.color$/);
+});
+
 test('finalizers of operators need no path: Argo CD names its own without one, and gets a warning as upstream', async () => {
   await define('apps', 'App');
   const argo = 'resources-finalizer.argocd.example.io';

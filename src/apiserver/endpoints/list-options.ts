@@ -87,7 +87,9 @@ function readFieldSelector(text: string | null, declaration: ResourceDeclaration
   const names = declaration.selectableFieldNames;
   for (const { field } of selector.requirements) {
     if (field === 'metadata.name' || field === 'metadata.namespace' || names.has(field)) continue;
-    const own = [...names.keys()].some((n) => n !== 'metadata.name' && n !== 'metadata.namespace');
+    const own =
+      declaration.custom === true ||
+      [...names.keys()].some((n) => n !== 'metadata.name' && n !== 'metadata.namespace');
     throw badRequest(
       own
         ? `field label not supported: ${field}`

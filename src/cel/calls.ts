@@ -136,7 +136,7 @@ interface CallSettings {
 }
 
 /** Characters are counted much faster than anything else is done with them. */
-const countingFactor = traversalFactor / 16;
+const countingFactor = traversalFactor / 8;
 /** Shorter texts are not worth counting: each round of a loop costs something. */
 const longText = 256;
 
@@ -150,7 +150,9 @@ function callStep(
     return result;
   };
   const read = (frame: Frame, value: Value): void => {
-    if (typeof value === 'string' && value.length > longText) frame.read(value.length * reading);
+    if (typeof value === 'string') {
+      if (value.length > longText) frame.read(value.length * reading);
+    } else if (value instanceof CelList && reading === traversalFactor) frame.read(value.size * reading);
   };
   const [first, second] = operands;
   if (operands.length === 1)

@@ -13,7 +13,7 @@ export class Frame {
   /** By the number that the compiler gave each variable; undefined: not given, or not evaluated yet. */
   readonly slots: (Value | undefined)[];
   cost = 0;
-  /** What calls have read of texts that cost upstream nothing. */
+  /** What calls have read, whatever they cost. */
   private unpaid = 0;
   private readonly limit: number;
   private readonly stopped: (() => boolean) | undefined;
@@ -29,8 +29,8 @@ export class Frame {
     if (this.cost > this.limit) throw new Cancelled('operation cancelled: actual cost limit exceeded');
   }
   /**
-   * A call has read so much of texts. Upstream takes some functions for a step, however long their texts are: together they may read
-   * no more than the limit of a run would pay for.
+   * A call has read so much of texts and lists. Upstream takes some functions for a step, however long these are, and an element that is a
+   * short text for nothing: together they may read no more than the limit of a run would pay for.
    */
   read(cost: number): void {
     this.unpaid += cost;

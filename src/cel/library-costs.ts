@@ -51,9 +51,23 @@ export const searchedText: CallCosts = {
   },
 };
 
+/** An encoder would take longer for a short text than all else that is done with it. */
+function utf8Length(text: string): number {
+  let length = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x80) continue;
+    // A pair of surrogates is four bytes; one alone is written as U+FFFD.
+    const isPair = (code & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00;
+    if (isPair) i++;
+    length += code < 0x800 ? 1 : 2;
+  }
+  return length;
+}
+
 /** Each element is looked at; of an object each key and value. */
 function traversalCost(value: Value): number {
-  if (typeof value === 'string') return Math.floor(new TextEncoder().encode(value).length * traversalFactor);
+  if (typeof value === 'string') return Math.floor(utf8Length(value) * traversalFactor);
   if (value instanceof Uint8Array) return Math.floor(value.length * traversalFactor);
   let sum = 0;
   if (value instanceof CelList) for (const element of value) sum += traversalCost(element);

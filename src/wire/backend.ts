@@ -4,6 +4,7 @@ import * as https from 'node:https';
 import type { Duplex, Readable } from 'node:stream';
 import { boundHead } from './answer-head.ts';
 import type { HttpResponse, PullBody } from './http-message.ts';
+import { withoutToken } from './websocket-token.ts';
 
 export interface BackendTarget {
   readonly host: string;
@@ -151,12 +152,22 @@ export function endToEnd(headers: http.IncomingHttpHeaders): Record<string, stri
 }
 
 /** Opens the request; `answered` ends the wait for the backend's first word. */
+const protocols = 'sec-websocket-protocol';
+
+/** What a client put among its subprotocols to say who it is, is nobody's but this server's. */
+function withoutCredentials(request: BackendRequest): BackendRequest {
+  const { [protocols]: offered, ...headers } = request.headers;
+  if (offered === undefined) return request;
+  const kept = withoutToken(String(offered));
+  return { ...request, headers: kept === '' ? headers : { ...headers, [protocols]: kept } };
+}
+
 function begin(
   target: BackendTarget,
   request: BackendRequest,
   fail: (error: BackendError) => void,
 ): { readonly outgoing: http.ClientRequest; readonly answered: () => void } {
-  const outgoing = open(target, request);
+  const outgoing = open(target, withoutCredentials(request));
   boundHead(outgoing, maxHeaderBytes);
   const timer = setTimeout(
     () => outgoing.destroy(new Error('no answer in time')),

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { HttpRequest } from './http-message.ts';
 import { type SessionClients, sessionClients } from './session-clients.ts';
+import { withoutToken } from './websocket-token.ts';
 
 /** kubectl sends 32 KiB at a time; a message larger than this is hostile. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -27,7 +28,7 @@ export const isWebSocketRequest = (request: HttpRequest): boolean =>
   request.upgrade !== undefined && String(request.headers['upgrade'] ?? '').toLowerCase() === 'websocket';
 
 export const offeredProtocols = (request: HttpRequest): string[] =>
-  String(request.headers['sec-websocket-protocol'] ?? '')
+  withoutToken(String(request.headers['sec-websocket-protocol'] ?? ''))
     .split(',')
     .map((p) => p.trim())
     .filter((p) => p !== '');

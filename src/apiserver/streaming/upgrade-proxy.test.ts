@@ -83,3 +83,22 @@ test('who asks in vain for another protocol gets all of the answer, with its hea
   assert.deepEqual([answer.status, answer.headers['x-of']], [200, 'the pod']);
   assert.ok((await wholeBody(answer.body)).equals(page));
 });
+
+test('a token among the subprotocols stays here; what is asked for beside it goes on', async (t) => {
+  const seen: (string | undefined)[] = [];
+  const pod = createServer();
+  pod.on('upgrade', (request, socket) => {
+    seen.push(request.headers['sec-websocket-protocol']);
+    socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+  });
+  await once(pod.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => pod.close());
+  const token = 'base64url.bearer.authorization.k8s.io.dA';
+  for (const offered of [`${token}, v4.channel.k8s.io`, 'a,b', token]) {
+    const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-protocol': offered };
+    const upgrade = { socket: new PassThrough(), head: Buffer.alloc(0) };
+    const request = { method: 'GET', headers, upgrade } as unknown as ApiRequest;
+    await wholeBody((await passUpgrade(request, { host: '127.0.0.1', port: portOf(pod) }, '/')).body);
+  }
+  assert.deepEqual(seen, ['v4.channel.k8s.io', 'a,b', undefined]);
+});

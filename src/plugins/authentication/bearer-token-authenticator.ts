@@ -1,13 +1,25 @@
-// Reads `Authorization: Bearer` and asks the token authenticators in order; a token that nobody accepts is refused.
+// Reads `Authorization: Bearer`, or what a WebSocket of a browser has instead, and asks the token authenticators in order; a token that nobody accepts is refused.
 import { unauthorized } from '../../apimachinery/errors.ts';
 import type { AuthenticationRemarks, Authenticator } from '../../apiserver/authentication/authenticator.ts';
 import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
+import type { ApiRequest } from '../../apiserver/http.ts';
+import { isWebSocketRequest } from '../../wire/websocket.ts';
+import { offeredToken } from '../../wire/websocket-token.ts';
 
 /** The token, or undefined when the header carries none. */
 function bearerToken(header: string | readonly string[] | undefined): string | undefined {
   const text = typeof header === 'string' ? header : header?.[0];
   const match = /^bearer +([^\s]+) *$/i.exec(text ?? '');
   return match?.[1];
+}
+
+/** Its own header comes first, as upstream. Throws StatusError 401. */
+function tokenOf(request: ApiRequest): string | undefined {
+  const token = bearerToken(request.headers.authorization);
+  if (token !== undefined || !isWebSocketRequest(request)) return token;
+  const offered = offeredToken(String(request.headers['sec-websocket-protocol'] ?? ''));
+  if (offered === 'wrong') throw unauthorized();
+  return offered?.token;
 }
 
 const group = 'authentication.k8s.io/';
@@ -26,7 +38,7 @@ export function createBearerTokenAuthenticator(
 ): Authenticator {
   return {
     async authenticate(request, remarks) {
-      const token = bearerToken(request.headers.authorization);
+      const token = tokenOf(request);
       if (token === undefined) return undefined;
       for (const authenticator of tokens) {
         const verdict = await authenticator.authenticateToken(token, apiAudiences);

@@ -64,7 +64,8 @@ async function who(
   headers: Readonly<Record<string, string | string[]>> = {},
   url = '/api',
 ): Promise<string> {
-  const request = { headers, url, clientCertificate: named[cert] } as unknown as ApiRequest;
+  const upgrade = headers['upgrade'] === undefined ? undefined : {};
+  const request = { headers, url, upgrade, clientCertificate: named[cert] } as unknown as ApiRequest;
   try {
     const user = await authenticator.authenticate(request);
     return user === undefined ? 'nobody' : [user.name, ...user.groups].join(' ');
@@ -76,6 +77,10 @@ async function who(
 
 const good = { authorization: 'Bearer good' };
 const bad = { authorization: 'Bearer bad' };
+const browser = (token: string, ...more: string[]): Record<string, string> => {
+  const named = `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+  return { upgrade: 'websocket', 'sec-websocket-protocol': [named, ...more].join(', ') };
+};
 const bob = { 'x-remote-user': 'bob' };
 const rows: readonly (readonly [string, Parameters<typeof who>, string])[] = [
   ['a certificate', ['client'], 'alice system:authenticated'],
@@ -105,6 +110,12 @@ const rows: readonly (readonly [string, Parameters<typeof who>, string])[] = [
   ['a certificate without a name', ['nameless'], '401'],
   ['a bad token', ['none', bad], '401'],
   ['two bad ones', ['stranger', bad], '401'],
+  ["a browser's WebSocket", ['none', browser('good', 'v4')], 'by-token system:authenticated'],
+  ['one with a bad token', ['none', browser('bad', 'v4')], '401'],
+  ['one that says nothing else, so that it could not be answered', ['none', browser('good')], '401'],
+  ['one with two tokens', ['none', browser('good', browser('good')['sec-websocket-protocol']!, 'v4')], '401'],
+  ['its header, before that', ['none', { ...bad, ...browser('good', 'v4') }], '401'],
+  ['the same without an upgrade', ['none', { ...browser('good', 'v4'), upgrade: 'h2c' }], 'nobody'],
   ['nobody', ['none'], 'nobody'],
   ['nobody, to ask whether it lives', ['none', {}, '/livez'], 'system:anonymous system:unauthenticated'],
   [

@@ -122,11 +122,11 @@ function readWishes(texts: readonly string[]): readonly Wish[] {
   if (found.size === 1 && found.get('api/all') === 'false')
     throw new Error('invalid runtime-config with only api/all=false');
   const weight = (key: string): number =>
-    stages[key] === undefined ? 10 + key.split('/').length : Object.keys(stages).indexOf(key);
+    !Object.hasOwn(stages, key) ? 10 + key.split('/').length : Object.keys(stages).indexOf(key);
   return [...found]
     .sort(([a], [b]) => weight(a) - weight(b))
     .map(([key, value]) => {
-      const stage = stages[key];
+      const stage = Object.hasOwn(stages, key) ? stages[key] : undefined;
       return stage === undefined ? versionWish(key, value) : stageWish(key, value, stage);
     });
 }

@@ -1,8 +1,10 @@
 // From a parsed body to a typed object: unknown and duplicate fields are refused, reported or ignored as the request asks.
+
 import type { JsonObject, Scheme } from './declaration.ts';
 import { StatusError } from './errors.ts';
 import { decodeObject } from './schema-decode.ts';
 import { DecodeError } from './schema-errors.ts';
+import { shownPath } from './shown-path.ts';
 
 /** `?fieldValidation=`: the API server's default is Warn. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -15,8 +17,8 @@ export interface DecodedObject {
 /** What is told of a text that was read strictly, given the fields that the kind does not have. */
 export type StrictProblems = (unknownFields: readonly string[]) => readonly string[];
 
-export const unknownField = (path: string): string => `unknown field ${JSON.stringify(path)}`;
-export const duplicateField = (path: string): string => `duplicate field ${JSON.stringify(path)}`;
+export const unknownField = (path: string): string => `unknown field ${JSON.stringify(shownPath(path))}`;
+export const duplicateField = (path: string): string => `duplicate field ${JSON.stringify(shownPath(path))}`;
 
 /** Upstream tells keys that come twice in YAML as one error, and warns of each. */
 const ofYaml = 'yaml: unmarshal errors:\n  ';

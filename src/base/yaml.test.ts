@@ -1,7 +1,7 @@
 // YAML is read as kubectl reads it, and no text of a few megabytes holds the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseYaml, toYaml, yamlToJson } from './yaml.ts';
+import { parseYaml, readYamlBody, toYaml, yamlToJson } from './yaml.ts';
 
 test('the first document is read, and objects survive being written and read', () => {
   assert.deepEqual(parseYaml('a: [x, "1", yes]\n---\n}{ : *what\n'), { a: ['x', '1', 'yes'] });
@@ -89,4 +89,10 @@ test('aliases do not make much of little, and tags that the library knows cost n
     yamlToJson('a: !!set {x, y}\nb: !!timestamp 2001-01-01'),
     '{"a":{"x":null,"y":null},"b":"2001-01-01"}',
   );
+});
+
+test('one long key that comes again and again by an alias is not told whole each time', () => {
+  const { repeated } = readYamlBody(`? &a ${'x'.repeat(20_000)}\n: 1\n${'*a : 2\n'.repeat(90)}`);
+  assert.equal(repeated.length, 90);
+  assert.ok(repeated.join().length < 90 * 1_100);
 });

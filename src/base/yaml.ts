@@ -66,6 +66,11 @@ function parseFirst(text: string, intAsBigInt: boolean, onRepeated: (key: Repeat
   }
 }
 
+/** A key may be an alias of a long one: it is told whole a hundred times otherwise. */
+const maxTold = 1024;
+const told = (key: unknown): unknown =>
+  typeof key === 'string' && key.length > maxTold ? `${key.slice(0, maxTold)}…` : key;
+
 /** A key is a scalar: the library would write one that is a map as a text, and its keys, in exponential time. */
 function assertKeys(
   document: Document.Parsed<ParsedNode>,
@@ -95,7 +100,11 @@ function assertKeys(
         const ranged = isNode(held) ? held : isScalar(key) ? key : undefined;
         const [start = 0, end = start] = ranged?.range ?? [];
         const { line } = lines.linePos(start);
-        onRepeated({ text: `line ${line}: key ${JSON.stringify(value)} already set in map`, start, end });
+        onRepeated({
+          text: `line ${line}: key ${JSON.stringify(told(value))} already set in map`,
+          start,
+          end,
+        });
       }
     },
   });

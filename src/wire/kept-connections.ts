@@ -62,6 +62,9 @@ export class KeptConnections extends Agent {
 
   /** Which connections may answer a question, as Node's own name, which has whole certificates in it. */
   override getName(options: RequestOptions = {}): string {
+    // Node's own note of the name under which it keeps a connection: certificates are numbered anew when there are many.
+    const { _agentKey: known } = options as { readonly _agentKey?: unknown };
+    if (typeof known === 'string') return known;
     const { host, port, servername, rejectUnauthorized } = options;
     return `${host} ${port} ${servername} ${rejectUnauthorized} ${this.#known.nameOf(options)}`;
   }

@@ -91,9 +91,10 @@ test('PodTolerationRestriction: a namespace’s tolerations and their bound; a h
   ]);
   const many = Array.from({ length: 5_000 }, (_, i) => ({ key: `k${i}` }));
   const hostile = await namespace(plane, 'hostile', said(many, many));
-  const started = performance.now();
+  const started = process.cpuUsage();
   assert.equal((await ask('POST', hostile, pod('d', { tolerations: many.slice(0, 900) }))).status, 500);
-  assert.ok(performance.now() - started < 1_000);
+  const { user } = process.cpuUsage(started);
+  assert.ok(user < 3_000_000, `${user} µs`);
   const nonsense = await namespace(plane, 'nonsense', said([null, 7], {}));
   assert.equal((await ask('POST', nonsense, pod('e'))).status, 500);
 });

@@ -40,8 +40,12 @@ const common = ['a', '0', ' ', '/', '.', '-', ':', '\n', '\0', '*', '[', '_', ',
 function pumps(source: string): string[] {
   const literal = [...source.replace(/\\[a-zA-Z]/g, '')].filter((c) => !/[()|{}?+^$\\\]]/.test(c));
   const singles = [...new Set([...common, ...literal])];
+  // Of what is written one after the other, as a bracket and its quote.
+  const pairs = [
+    ...source.replace(/\\([^a-zA-Z])/g, '$1').matchAll(/(?=([^()|{}?+^$\\*.a-zA-Z0-9]{2}))/g),
+  ].map(([, pair = '']) => pair);
   const escaped = /\\s/.test(source) ? ['\t', ' a', 'a '] : [];
-  return [...singles, ...escaped, 'a0', 'a.', 'a-', 'a/', '0a'];
+  return [...singles, ...new Set(pairs), ...escaped, 'a0', 'a.', 'a-', 'a/', '0a'];
 }
 
 /** What may have to come before: the expression's own beginning, read as text. */

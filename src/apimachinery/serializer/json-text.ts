@@ -1,9 +1,11 @@
 // Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
+
 import { parseSteps } from '../../base/json-steps.ts';
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json } from '../declaration.ts';
 import { definitionBounds, type ObjectBounds, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
+import { maxShownPath, shownPath } from '../shown-path.ts';
 import { parseLongNumbers } from './json-numbers.ts';
 import { syntaxError } from './json-syntax-error.ts';
 
@@ -117,16 +119,11 @@ function countMembers(value: Json): number {
 /** As upstream's strict decoder: nobody reads more of them, and whoever sends them must not cost more. */
 const maxDuplicates = 100;
 
-/** A path is told to people; one of a megabyte is an attack. */
-const maxPathLength = 1024;
-const shortened = (path: string): string =>
-  path.length > maxPathLength ? `${path.slice(0, maxPathLength)}…` : path;
-
 /** The slow way, for texts that are known to hold a duplicate. */
 function duplicatePaths(text: string): string[] {
   const found: string[] = [];
   eachKey(text, (path, again) => {
-    if (again) found.push(shortened(path));
+    if (again) found.push(shownPath(path));
     return found.length < maxDuplicates;
   });
   return found;
@@ -149,12 +146,12 @@ export function inTextOrder(
     unknown.some((outer) => path.startsWith(outer) && ['.', '[', undefined].includes(path[outer.length]));
   eachKey(text, (path, again) => {
     // To look one of a megabyte up would cost as much, for each key that is in it.
-    if (path.length > maxPathLength) return true;
+    if (path.length > maxShownPath) return true;
     if (strange.delete(path)) told.push({ path, isUnknown: true });
     else if (again && !isWithin(path)) told.push({ path, isUnknown: false });
     return told.length < maxDuplicates;
   });
-  for (const path of duplicates) if (path.length > maxPathLength) told.push({ path, isUnknown: false });
+  for (const path of duplicates) if (path.length > maxShownPath) told.push({ path, isUnknown: false });
   for (const path of strange) told.push({ path, isUnknown: true });
   return told;
 }

@@ -1,6 +1,8 @@
 // Drops what a structural schema does not name, and tells what that was.
+
 import type { Json, JsonObject } from '../json.ts';
 import { isObject } from '../json-access.ts';
+import { shownPath } from '../shown-path.ts';
 import {
   isEmbedded,
   itemsOf,
@@ -43,7 +45,7 @@ function pruneObject(
     if (property) pruneValue(object[key], property, at, unknown);
     else if (values === undefined) {
       if (preserves(schema)) continue;
-      if (unknown.length < maxUnknown) unknown.push(at);
+      if (unknown.length < maxUnknown) unknown.push(shownPath(at));
       delete object[key];
     } else if (values !== true) pruneValue(object[key], values, at, unknown);
   }

@@ -60,6 +60,13 @@ test('unknown fields go, except where the schema keeps them', () => {
   });
 });
 
+test('a path with a key of a megabyte is not told whole, a hundred times', () => {
+  const parts = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i}${'x'.repeat(100_000)}`, 1]));
+  const told = prune({ spec: { ...parts } }, schema);
+  assert.equal(told.length, 100);
+  assert.ok(told.join().length < 110_000);
+});
+
 test('defaults are set in what is there, and instead of a null that may not be', () => {
   const object: JsonObject = { spec: { size: null, mode: null, parts: [{ id: 'a' }] } };
   setDefaults(object, schema);

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
-import { ensure, meta, nameOf, num, obj, objs, strs } from '../../apimachinery/json-access.ts';
+import { ensure, meta, nameOf, num, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import { Ending } from '../../base/ending.ts';
@@ -59,6 +59,9 @@ function schemasOf(crd: JsonObject): string {
   // Its deletion counts as one, and those who watch are to see how the objects go.
   return `${String(uid)}/${num(generation) - (isBeingDeleted(crd) ? 1 : 0)}`;
 }
+
+const storedVersionOf = (crd: JsonObject): string =>
+  str(objs(obj(crd['spec'])['versions']).find(({ storage }) => storage === true)?.['name']);
 
 /** After the write of a definition failed; less and less often. */
 const retryBackoff: Backoff = { firstMs: 500, longestMs: 60_000 };
@@ -164,7 +167,8 @@ export class CustomResources {
       const replaced = before?.form === form ? before.replaced : new Ending();
       const schemas = schemasOf(crd);
       const times = before?.times ?? this.#timesOf(crd, stored);
-      if (before !== undefined && before.schemas !== schemas) times.replace(stored.revision);
+      if (before !== undefined && before.schemas !== schemas)
+        times.replace(stored.revision, storedVersionOf(crd));
       const said = { revision: stored.revision, form, replaced, schemas, times };
       now = { ...said, ...this.#declare(crd, stored, said) };
       this.#served.set(name, now);
@@ -181,8 +185,8 @@ export class CustomResources {
 
   /** Of one that is read for the first time. What was there before this server may be of one that wrote it in another way. */
   #timesOf(crd: JsonObject, { revision }: CachedObject): SchemaTimes {
-    if (revision <= this.#startRevision) return new SchemaTimes(this.#startRevision);
-    return new SchemaTimes(num(meta(crd)['generation']) > 1 ? revision : 0);
+    if (revision <= this.#startRevision) return new SchemaTimes(this.#startRevision, storedVersionOf(crd));
+    return new SchemaTimes(num(meta(crd)['generation']) > 1 ? revision : 0, storedVersionOf(crd));
   }
 
   #declare(

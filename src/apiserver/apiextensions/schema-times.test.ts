@@ -25,3 +25,14 @@ test('a write that is overtaken makes all older while it lasts, and what it stor
   second()(11);
   assert.equal(times.revision, 12, 'it never falls');
 });
+
+test('what would be stored in a version that is none any more is not stored', () => {
+  const times = new SchemaTimes(0, 'v1');
+  const first = times.writes();
+  times.replace(5);
+  first()(6);
+  times.replace(7, 'v2');
+  assert.throws(first, { code: 503, message: /storage version of the custom resource changed/ });
+  times.writes()()(8);
+  assert.equal(times.revision, 7);
+});

@@ -1,10 +1,22 @@
 // Until when, in revisions, objects of a definition may have been stored by what it does not say any more. A write that a
 // change of the definition overtakes was decoded and checked by what it said before, as upstream's is: until the last of
 // them has ended all that is stored counts as older.
+
 import type { SchemaAge } from '../../apimachinery/declaration.ts';
+import { StatusError } from '../../apimachinery/errors.ts';
+
+const overtaken = (): StatusError =>
+  new StatusError(
+    503,
+    'ServiceUnavailable',
+    'the storage version of the custom resource changed while the request was under way, please try again',
+    { retryAfterSeconds: 1 },
+  );
 
 export class SchemaTimes implements SchemaAge {
   #revision: number;
+  /** The version that it stores. */
+  #stored: string;
   /** Counts what the definition has said. */
   #turn = 0;
   /** Writes that are under way by what it says now, and by what it said before. */
@@ -12,8 +24,9 @@ export class SchemaTimes implements SchemaAge {
   #overtaken = 0;
 
   /** `revision`: 0 when nothing older can be stored. */
-  constructor(revision: number) {
+  constructor(revision: number, stored = '') {
     this.#revision = revision;
+    this.#stored = stored;
   }
 
   get revision(): number {
@@ -21,17 +34,23 @@ export class SchemaTimes implements SchemaAge {
   }
 
   /** Since this write of it the definition says something else. */
-  replace(revision: number): void {
+  replace(revision: number, stored: string = this.#stored): void {
     this.#turn++;
+    this.#stored = stored;
     this.#overtaken += this.#current;
     this.#current = 0;
     this.#raise(revision);
   }
 
-  /** For those who write by what the definition says now: says that a write begins, and the result where it ended. */
+  /**
+   * For those who write by what the definition says now: says that a write begins, and the result where it ended. Throws
+   * StatusError 503 when another version is stored by now: whoever migrated all objects to it would not find this one.
+   */
   writes(): () => (revision: number) => void {
     const turn = this.#turn;
+    const stored = this.#stored;
     return () => {
+      if (stored !== this.#stored) throw overtaken();
       if (turn === this.#turn) this.#current++;
       else this.#overtaken++;
       return (revision) => {

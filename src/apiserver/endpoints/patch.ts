@@ -1,4 +1,5 @@
 // PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, tried again when a writer was faster.
+
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import {
   badRequest,
@@ -23,6 +24,7 @@ import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
 import { inTextOrder } from '../../apimachinery/serializer/json-text.ts';
+import { shownPath } from '../../apimachinery/shown-path.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, eachInTurn, inTurns } from '../../base/turns.ts';
 import type { ApiResponse } from '../http.ts';
@@ -128,7 +130,7 @@ function patchProblems(type: string, text: string, patch: unknown, duplicates: r
   const unknown: string[] = [];
   for (const [i, operation] of (Array.isArray(patch) ? (patch as unknown[]) : []).entries())
     for (const key in isObject(operation) ? operation : {})
-      if (!operationFields.has(key) && unknown.length < maxUnknown) unknown.push(`[${i}].${key}`);
+      if (!operationFields.has(key) && unknown.length < maxUnknown) unknown.push(shownPath(`[${i}].${key}`));
   if (unknown.length === 0 && duplicates.length === 0) return [];
   return inTextOrder(text, duplicates, unknown).map(
     ({ path, isUnknown }) => `json patch ${isUnknown ? unknownField(path) : duplicateField(path)}`,
@@ -148,6 +150,10 @@ function assertForm(type: string, patch: unknown): void {
   throw new TypeError(`json: cannot unmarshal ${found} into Go value of type ${wanted}`);
 }
 
+/** Such a text is told of whether or not the kind has more to say. */
+export const strictProblems = ({ problems }: SentPatch): StrictProblems | undefined =>
+  problems.length === 0 ? undefined : (unknown) => [...problems, ...[...unknown].sort().map(unknownField)];
+
 async function patched(
   request: EndpointRequest,
   type: string,
@@ -155,12 +161,10 @@ async function patched(
   current: JsonObject | undefined,
 ): Promise<JsonObject> {
   const { context, declaration } = request;
-  const { value: patch, problems } = sent;
+  const { value: patch } = sent;
   if (current === undefined) throw conflict(declaration, context.info.name, 'the object is gone');
   const result = await patchedObject(request, current, { type, patch, of: declaration.type });
-  // Such a text is told of whether or not the kind has more to say.
-  const strict: StrictProblems | undefined =
-    problems.length === 0 ? undefined : (unknown) => [...problems, ...[...unknown].sort().map(unknownField)];
+  const strict = strictProblems(sent);
   try {
     return isReadInParts(request)
       ? checkedParts(request, current, result, strict)
@@ -279,7 +283,7 @@ async function applied(
 }
 
 /** What an apply says twice is refused where it was asked to be strict, with the lines. */
-function tellRepeated({ context }: EndpointRequest, { problems }: SentPatch): void {
+export function tellRepeated({ context }: EndpointRequest, { problems }: SentPatch): void {
   const validation = fieldValidationOf(context);
   if (problems.length === 0 || validation === 'Ignore') return;
   if (validation === 'Strict')

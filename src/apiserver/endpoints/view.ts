@@ -19,7 +19,7 @@ import { decodeEntry } from '../registry/encode.ts';
 import type { SubresourceView } from '../registry/stored-resource.ts';
 import { applyYaml, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondObject } from './object-response.ts';
-import { assertAppliedKind, parsePatch, patchTypesOf } from './patch.ts';
+import { assertAppliedKind, parsePatch, patchTypesOf, strictProblems, tellRepeated } from './patch.ts';
 import { patchedObject } from './patched-object.ts';
 import { subresourceTarget } from './rest.ts';
 
@@ -82,14 +82,21 @@ async function patchedView(
   const type = mediaTypeOf(context);
   const known = patchTypesOf(declaration);
   if (!known.includes(type)) throw unsupportedMediaType(known);
-  const { value: patch, json } = await parsePatch(type, await context.readBody(maxBodyBytes), request);
+  const sent = await parsePatch(type, await context.readBody(maxBodyBytes), request);
+  const { value: patch, json } = sent;
   context.audit?.requestPatch(json);
   const decoded = (result: JsonObject): JsonObject =>
-    decodeParsed(result, deps.scheme, target, {
-      validation: fieldValidationOf(context),
-      warn: (text) => context.warn(text),
-    });
-  if (type === applyYaml) return (parent) => appliedParent(request, { target, view, patch, decoded }, parent);
+    decodeParsed(
+      result,
+      deps.scheme,
+      target,
+      { validation: fieldValidationOf(context), warn: (text) => context.warn(text) },
+      type === applyYaml ? undefined : strictProblems(sent),
+    );
+  if (type === applyYaml) {
+    tellRepeated(request, sent);
+    return (parent) => appliedParent(request, { target, view, patch, decoded }, parent);
+  }
   return async (parent) => {
     const live = copyJson(view.get(parent));
     return changedParent(

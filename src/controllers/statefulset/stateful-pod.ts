@@ -24,6 +24,12 @@ export interface StatefulRevision {
   readonly template: PodTemplateSpec;
 }
 
+const maxLabelValue = 63;
+
+/** Its name; of a set whose own is so long that no label holds both, the hash alone. */
+const labelOf = ({ metadata }: StatefulSet, { name }: StatefulRevision): string =>
+  name.length > maxLabelValue ? name.slice(metadata.name.length + 1) : name;
+
 /** Whether a pod is of a revision: earlier versions of this controller wrote its hash alone. */
 export function isOfRevision(set: StatefulSet, pod: Pod, revision: string): boolean {
   const label = pod.metadata.labels?.[revisionHashLabel];
@@ -50,7 +56,7 @@ export function statefulPod(set: StatefulSet, ordinal: number, revision: Statefu
       namespace,
       labels: {
         ...metadata?.labels,
-        [revisionHashLabel]: revision.name,
+        [revisionHashLabel]: labelOf(set, revision),
         [podNameLabel]: podName,
         [podIndexLabel]: String(ordinal),
       },

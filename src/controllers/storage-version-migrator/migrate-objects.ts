@@ -1,6 +1,6 @@
 // Writes every object of a resource again, as it is: the server stores it in the version and under the key that hold now.
 import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
-import { isStatusError } from '../../apimachinery/errors.ts';
+import { isStatusError, StatusError } from '../../apimachinery/errors.ts';
 import { apiVersionOf, type ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { fewAtOnce } from '../../base/few-at-once.ts';
 import { Slice, Turns } from '../../base/turns.ts';
@@ -36,7 +36,7 @@ async function migrateOne(
   context: Context,
   resource: DiscoveredResource,
   { metadata }: AnyObject,
-): Promise<void> {
+): Promise<'written' | 'conflict'> {
   const { name, namespace, resourceVersion, uid } = metadata;
   const body = {
     apiVersion: apiVersionOf(resource),
@@ -52,15 +52,21 @@ async function migrateOne(
     );
   } catch (error) {
     if (!isStatusError(error, 'Conflict')) throw error;
+    return 'conflict';
   }
+  return 'written';
 }
 
 const isExpired = (error: unknown): boolean =>
   isStatusError(error, 'Expired') || isStatusError(error, 'Gone');
 
+/** How often all is looked through: of what conflicts that often somebody says so who has not written it. */
+const maxPasses = 10;
+
 /**
- * In pages, and from the first one after a pause or a restart: what was migrated before is newer than `since` then, and is
- * passed over. Ends early when `goesOn` says so.
+ * From the first object on after a pause or a restart: what was migrated before is newer than `since` then, and is passed
+ * over. Whatever a conflict was believed of is looked at again, until nothing old is left. Ends early when `goesOn` says so.
+ * Throws StatusError.
  */
 export async function migrateObjects(
   context: Context,
@@ -68,10 +74,26 @@ export async function migrateObjects(
   since: string,
   goesOn: () => boolean,
 ): Promise<void> {
+  for (let pass = 0; pass < maxPasses; pass++)
+    if ((await migratePass(context, resource, since, goesOn)) === 0 || !goesOn()) return;
+  throw new StatusError(
+    409,
+    'Conflict',
+    `objects of ${apiVersionOf(resource)} ${resource.resource} are refused with conflicts and stay as they are stored`,
+  );
+}
+
+/** Of how many others said that somebody else wrote them, or that they are gone. */
+async function migratePass(
+  context: Context,
+  resource: DiscoveredResource,
+  since: string,
+  goesOn: () => boolean,
+): Promise<number> {
   const { clock, signal } = context;
   const slice = new Slice(new Turns((run) => clock.timer(0, run)), () => clock.monotonic());
-  let next: string | undefined;
-  do {
+  let conflicts = 0;
+  for (let next: string | undefined; ; ) {
     let page: Awaited<ReturnType<typeof context.write.list<AnyObject>>>;
     try {
       page = await context.write.list(resource as ResourceRef<AnyObject>, {
@@ -80,17 +102,25 @@ export async function migrateObjects(
         ...(next === undefined ? {} : { continue: next }),
       });
     } catch (error) {
-      // The list that was begun is too old to be gone on with.
       if (next === undefined || !isExpired(error)) throw error;
-      next = undefined;
+      // The list that was begun is too old: it goes on where it was among the newest objects, or begins anew.
+      next = continueOf(error);
       continue;
     }
     const old = page.items.filter(({ metadata }) => needsMigration(metadata.resourceVersion ?? '', since));
     await fewAtOnce(old, concurrency, async (object) => {
       if (slice.over) await slice.next();
       signal.throwIfAborted();
-      if (goesOn()) await migrateOne(context, resource, object);
+      if (goesOn() && (await migrateOne(context, resource, object)) === 'conflict') conflicts++;
     });
     next = page.metadata.continue;
-  } while (next !== undefined && next !== '' && goesOn());
+    if (next === undefined || next === '' || !goesOn()) return conflicts;
+  }
+}
+
+/** What the answer to a list that is too old offers instead. */
+function continueOf(error: unknown): string | undefined {
+  if (!isStatusError(error)) return undefined;
+  const { continue: offered } = error.status.metadata as { readonly continue?: string };
+  return offered === '' ? undefined : offered;
 }

@@ -78,7 +78,7 @@ const maxMessage = 32 * 1024;
 /** A server's error repeats what a webhook said, and that may be a book. */
 function bounded(message: string): string {
   const bytes = new TextEncoder().encode(message.slice(0, maxMessage));
-  if (bytes.length <= maxMessage) return message.slice(0, maxMessage);
+  if (bytes.length <= maxMessage && message.length <= maxMessage) return message;
   return `${new TextDecoder().decode(bytes.subarray(0, maxMessage - 8))}…`;
 }
 

@@ -45,10 +45,10 @@ const resourceNames = /^(?:limits|requests)\.(?:cpu|memory|ephemeral-storage|hug
 const units = ['1', ...['k', 'M', 'G', 'T', 'P', 'E'].map((unit) => `1${unit}`)].concat(
   ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit) => `1${unit}`),
 );
-const sizesOf: Readonly<Record<string, string>> = {
-  memory: 'memory',
-  'ephemeral-storage': 'local ephemeral storage',
-};
+const sizesOf: ReadonlyMap<string, string> = new Map([
+  ['memory', 'memory'],
+  ['ephemeral-storage', 'local ephemeral storage'],
+]);
 
 /** What an amount is shown in: whole units that one can divide by. */
 function divisorErrors(field: string, resource: string, divisor: Quantity | undefined): Errors {
@@ -60,8 +60,16 @@ function divisorErrors(field: string, resource: string, divisor: Quantity | unde
     invalid(field, resource, `only divisor's values ${allowed} are supported with the ${what} resource`),
   ];
   if (name === 'cpu') return text === '1m' || text === '1' ? [] : refused('1m and 1', 'cpu');
-  const what = name.startsWith('hugepages-') ? 'hugepages' : sizesOf[name];
+  const what = name.startsWith('hugepages-') ? 'hugepages' : sizesOf.get(name);
   return what === undefined || units.includes(text) ? [] : refused(units.join(', '), what);
+}
+
+/** `metadata.labels['key']`, by its last bracket, as upstream. */
+function subscriptOf(path: string): { readonly subscripted?: string; readonly key: string } {
+  const open = path.endsWith("']") ? path.lastIndexOf("['") : -1;
+  return open < 0 || open + 4 > path.length
+    ? { key: '' }
+    : { subscripted: path.slice(0, open), key: path.slice(open + 2, -2) };
 }
 
 /** `allowed`: sorted, as they are told. */
@@ -71,7 +79,7 @@ export function fieldRefErrors(
   allowed: readonly string[],
 ): Errors {
   if (path === '') return [required(`${at}.fieldPath`)];
-  const [, subscripted, key = ''] = /^(.*)\['(.*)'\]$/s.exec(path) ?? [];
+  const { subscripted, key } = subscriptOf(path);
   if (subscripted === 'metadata.annotations') return each(at, key.toLowerCase(), qualifiedNameErrors);
   if (subscripted === 'metadata.labels') return each(at, key, qualifiedNameErrors);
   return oneOf(`${at}.fieldPath`, path, allowed);

@@ -88,10 +88,14 @@ test('a scale is told of it as the object whose it is', async (t) => {
       .text;
   const merged = '{"spec":{"replicas":2,"replicas":3}}';
   const strict = '&fieldValidation=Strict';
+  const force = '&force=true';
   assert.match(await scaled(strict, types.merge, merged), /strict decoding error: duplicate field/);
   const applied = 'kind: Scale\napiVersion: autoscaling/v1\nspec:\n  replicas: 4\n  replicas: 5\n';
-  assert.match(await scaled(strict, types.apply, applied), /line 5: key ..replicas.. already set in map/);
-  assert.match(await scaled('', types.apply, applied), /"replicas":5/);
+  assert.match(
+    await scaled(strict + force, types.apply, applied),
+    /line 5: key ..replicas.. already set in map/,
+  );
+  assert.match(await scaled(force, types.apply, applied), /"replicas":5/);
 });
 
 test('operations of a JSON patch are told of members that mean nothing or come twice', async () => {

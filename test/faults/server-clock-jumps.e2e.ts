@@ -85,6 +85,8 @@ const annotated = (annotations: Record<string, string>) => ({
   spec: { containers: [{ name: 'main', image: 'example.com/x:1' }] },
 });
 const endless = annotated({});
+/** Of a Job, whose pods end at once otherwise. */
+const lasting = annotated({ 'porthole.dev/simulated-run-seconds': String(20 * 24 * hour) });
 const ending = annotated({ 'porthole.dev/simulated-run-seconds': '0' });
 const failing = annotated({
   'porthole.dev/simulated-run-seconds': '0',
@@ -104,7 +106,7 @@ async function createWorkloads(client: Client): Promise<void> {
   });
   await client.create(jobs, {
     metadata: { name: 'long', namespace },
-    spec: { activeDeadlineSeconds: 2 * hour, template: jobOf(endless) },
+    spec: { activeDeadlineSeconds: 2 * hour, template: jobOf(lasting) },
   });
   await client.create(jobs, {
     metadata: { name: 'short', namespace },

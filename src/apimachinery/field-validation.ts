@@ -1,10 +1,10 @@
 // From a parsed body to a typed object: unknown and duplicate fields are refused, reported or ignored as the request asks.
 
+import { shownPath } from '../base/shown-path.ts';
 import type { JsonObject, Scheme } from './declaration.ts';
 import { StatusError } from './errors.ts';
 import { decodeObject } from './schema-decode.ts';
 import { DecodeError } from './schema-errors.ts';
-import { shownPath } from './shown-path.ts';
 
 /** `?fieldValidation=`: the API server's default is Warn. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';

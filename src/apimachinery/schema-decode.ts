@@ -1,12 +1,12 @@
 // Reads a JSON value as a type of the schema, in place: types are checked, nulls and unknown fields dropped, static defaults set.
 
+import { shownPath } from '../base/shown-path.ts';
 import { canonicalMicroTime, canonicalQuantity, canonicalTime } from './canonical-scalars.ts';
 import { isZeroScalar, type Json, type JsonObject } from './json.ts';
 import type { PlanNode, PlanSource, ScalarType, StructPlan } from './plan.ts';
 import { cannotUnmarshal, DecodeError, goValueName } from './schema-errors.ts';
 import { goTypeName } from './schema-plan.ts';
 import { isInt64 } from './serializer/json-numbers.ts';
-import { shownPath } from './shown-path.ts';
 
 export interface DecodeResult {
   /** Paths of the fields that the type does not have, `spec.containers[0].foo`, in the order they came. */

@@ -13,6 +13,7 @@ import {
   stringify,
   visit,
 } from 'yaml';
+import { shownPath } from './shown-path.ts';
 import { boundedTokens } from './yaml-bounds.ts';
 import { upstreamTags } from './yaml-tags.ts';
 
@@ -66,11 +67,6 @@ function parseFirst(text: string, intAsBigInt: boolean, onRepeated: (key: Repeat
   }
 }
 
-/** A key may be an alias of a long one: it is told whole a hundred times otherwise. */
-const maxTold = 1024;
-const told = (key: unknown): unknown =>
-  typeof key === 'string' && key.length > maxTold ? `${key.slice(0, maxTold)}…` : key;
-
 /** A key is a scalar: the library would write one that is a map as a text, and its keys, in exponential time. */
 function assertKeys(
   document: Document.Parsed<ParsedNode>,
@@ -101,7 +97,7 @@ function assertKeys(
         const [start = 0, end = start] = ranged?.range ?? [];
         const { line } = lines.linePos(start);
         onRepeated({
-          text: `line ${line}: key ${JSON.stringify(told(value))} already set in map`,
+          text: `line ${line}: key ${JSON.stringify(typeof value === 'string' ? shownPath(value) : value)} already set in map`,
           start,
           end,
         });

@@ -1,11 +1,11 @@
 // Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
 
 import { parseSteps } from '../../base/json-steps.ts';
+import { maxShownPath, shownPath } from '../../base/shown-path.ts';
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json } from '../declaration.ts';
 import { definitionBounds, type ObjectBounds, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
-import { maxShownPath, shownPath } from '../shown-path.ts';
 import { parseLongNumbers } from './json-numbers.ts';
 import { syntaxError } from './json-syntax-error.ts';
 

@@ -1,8 +1,8 @@
 // Drops what a structural schema does not name, and tells what that was.
 
+import { shownPath } from '../../base/shown-path.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { isObject } from '../json-access.ts';
-import { shownPath } from '../shown-path.ts';
 import {
   isEmbedded,
   itemsOf,

@@ -164,6 +164,8 @@ function filterDependencies(config: ApiServerConfig, stores: Stores): Parameters
         return declaration === undefined ? 0 : stores(declaration).cache.count();
       },
     },
+    clock: config.clock,
+    metrics: config.metrics,
     random: config.random,
     log: config.log,
     audit: config.audit && {

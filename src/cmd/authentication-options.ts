@@ -107,6 +107,7 @@ export const withAuthorization = (command: Command): Command =>
   command
     .option('--authorization-config <file>', 'AuthorizationConfiguration; read again when it changes')
     .option('--authorization-mode <modes>', 'who is asked, in order; default Node,RBAC', listed)
+    .option('--authorization-policy-file <file>', 'rules of ABAC by the line; read at the start')
     .option('--authorization-webhook-config-file <file>', 'kubeconfig of a service that decides')
     .addOption(
       new Option('--authorization-webhook-version <version>', 'of the SubjectAccessReview that it is sent')

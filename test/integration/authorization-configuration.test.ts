@@ -16,6 +16,7 @@ import {
   type TestControlPlane,
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { sha256Hex } from '../../src/crypto/digests.ts';
 import { HttpsClient } from '../../src/wire/https-client.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startHttpsService } from '../harness/https-service.ts';
@@ -78,6 +79,7 @@ const webhook = (more: object = {}): object => ({
 const configuration = (...authorizers: object[]): string =>
   fileOf({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthorizationConfiguration', authorizers });
 const rbac = { type: 'RBAC', name: 'rbac' };
+const open = { type: 'AlwaysAllow', name: 'alwaysallow' };
 
 const deps = { clock: systemClock, log: silentLogger, defer: (stop: () => void) => after(stop) };
 
@@ -138,15 +140,45 @@ test('what it said is kept; administrators are never asked about', async () => {
 });
 
 test('a webhook that cannot be asked does as its policy says', async () => {
-  const closed = await planeWith(webhook(), { type: 'AlwaysAllow', name: 'open' });
-  const open = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), {
-    type: 'AlwaysAllow',
-    name: 'open',
-  });
+  const closed = await planeWith(webhook(), open);
+  const opened = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), open);
   for (const name of ['broken', 'moved']) {
     assert.match(await list(closed, name), /^403/, name);
-    assert.equal(await list(open, name), 'allowed', name);
+    assert.equal(await list(opened, name), 'allowed', name);
   }
+});
+
+test('what webhooks do is counted: tries, how long they took, and whom they let pass unasked', async () => {
+  const metrics = createMetrics();
+  const conditions = [
+    { expression: "request.user != 'spared'" },
+    { expression: "request.uid != 'x' || request.nope == 1" },
+  ];
+  const authorizers = await configuredAuthorization(
+    {
+      authorizationConfig: configuration(
+        webhook({ failurePolicy: 'NoOpinion', matchConditions: conditions }),
+        open,
+      ),
+    },
+    { ...deps, metrics },
+  );
+  const plane = await startTestControlPlane({ authorizers, metrics });
+  after(() => plane.close());
+  for (const name of ['allowed', 'denied', 'broken', 'spared']) await list(plane, name);
+  await plane.ask('GET', '/api/v1/namespaces/default/configmaps', undefined, {
+    user: { ...user('odd'), uid: 'x' },
+  });
+  const { text } = await metrics.text();
+  const count = (name: string, labels: string): number =>
+    Number(new RegExp(`^apiserver_authorization_${name}\\{${labels}\\} (\\d+)$`, 'm').exec(text)?.[1] ?? -1);
+  assert.equal(count('webhook_evaluations_total', 'name="hook",result="success"'), 2);
+  assert.equal(count('webhook_evaluations_total', 'name="hook",result="error"'), 1);
+  assert.equal(count('webhook_duration_seconds_count', 'name="hook",result="success"'), 2);
+  assert.equal(count('webhook_evaluations_fail_open_total', 'name="hook",result="error"'), 1);
+  assert.equal(count('match_condition_evaluation_seconds_count', 'name="hook",type="Webhook"'), 5);
+  assert.equal(count('match_condition_exclusions_total', 'name="hook",type="Webhook"'), 1);
+  assert.equal(count('match_condition_evaluation_errors_total', 'name="hook",type="Webhook"'), 1);
 });
 
 test('it is asked when all conditions hold; one that fails counts as the webhook’s failure', async () => {
@@ -154,13 +186,13 @@ test('it is asked when all conditions hold; one that fails counts as the webhook
     webhook({ matchConditions: expressions.map((expression) => ({ expression })) });
   const secrets = await planeWith(
     conditions('has(request.resourceAttributes)', "request.resourceAttributes.resource == 'secrets'"),
-    { type: 'AlwaysAllow', name: 'open' },
+    open,
   );
   seen.length = 0;
   assert.equal(await list(secrets, 'denied'), 'allowed');
   assert.equal(seen.length, 0);
   assert.match(await list(secrets, 'denied', 'secrets'), /^403/);
-  const failing = await planeWith(conditions("request.nope == 'x'"), { type: 'AlwaysAllow', name: 'open' });
+  const failing = await planeWith(conditions("request.nope == 'x'"), open);
   assert.match(await list(failing, 'allowed'), /^403/);
 });
 
@@ -180,6 +212,20 @@ test('files that cannot be followed are refused with what is wrong', async () =>
     ],
     [[webhook({ matchConditions: [{ expression: 'request.' }] })], /compilation failed: ERROR/],
     [[webhook({ matchConditions: [{ expression: "'x'" }] })], /must evaluate to bool/],
+    [[{ ...rbac, name: 'roles' }], /^Error: [^:]+: expected name rbac for authorizer RBAC instead of roles$/],
+    [[{ type: 'ABAC', name: 'abac' }], /authorization-mode ABAC's authorization policy file not passed/],
+    [
+      [webhook({ connectionInfo: { type: 'InClusterConfig' } })],
+      /InClusterConfig asks kube-apiserver itself: this mode is not allowed for it/,
+    ],
+    [
+      [webhook({ connectionInfo: { type: 'InClusterConfig', kubeConfigFile } })],
+      /connectionInfo\.kubeConfigFile: Invalid value: ".+": can only be set when type=KubeConfigFile/,
+    ],
+    [
+      [webhook({ connectionInfo: { type: 'Both' } })],
+      /Unsupported value: "Both": supported values: "InClusterConfig", "KubeConfigFile"/,
+    ],
     [[webhook({ retries: 'x' })], /unknown field "authorizers\[0\]\.webhook\.retries"/],
   ];
   for (const [authorizers, why] of cases)
@@ -252,24 +298,45 @@ test('the file is read again while the server runs; a bad one changes nothing, a
     renameSync(`${file}.new`, file);
   };
   const metrics = createMetrics();
+  const told: string[] = [];
+  const log: Logger = {
+    ...silentLogger,
+    error: (fields: object) =>
+      void told.push(
+        (fields as { error: Error }).error.message.replace(/.*(AuthorizationConfiguration).*/, '$1'),
+      ),
+  };
   const text = async (): Promise<string> => (await metrics.text()).text;
   const authorizers = await configuredAuthorization(
     { authorizationConfig: file },
-    { ...deps, metrics, serverId: 'me', everyMs: 5 },
+    { ...deps, log, metrics, serverId: 'me', everyMs: 5 },
   );
   const reloading = await startTestControlPlane({ authorizers, metrics });
   after(() => reloading.close());
   assert.match(await list(reloading, 'denied'), /^403/);
-  replace(readFileSync(configuration({ type: 'AlwaysAllow', name: 'open' }), 'utf8'));
+  const wider = readFileSync(configuration(rbac, open), 'utf8');
+  replace(wider);
   await eventually(async () => assert.equal(await list(reloading, 'denied'), 'allowed'));
-  replace('apiVersion: nothing');
-  const reloads = (status: string): RegExp =>
+  const reloads = (status: string, times: number): RegExp =>
     new RegExp(
-      `^apiserver_authorization_config_controller_automatic_reloads_total\\{apiserver_id_hash="sha256:[0-9a-f]{64}",status="${status}"\\} 1$`,
+      `^apiserver_authorization_config_controller_automatic_reloads_total\\{apiserver_id_hash="sha256:[0-9a-f]{64}",status="${status}"\\} ${times}$`,
       'm',
     );
-  await eventually(async () => assert.match(await text(), reloads('failure')));
-  assert.match(await text(), reloads('success'));
+  replace('apiVersion: nothing');
+  await eventually(async () => assert.match(await text(), reloads('failure', 1)));
+  // What there was at the start has to stay, and what was not there can't come.
+  replace(readFileSync(configuration(open), 'utf8'));
+  await eventually(async () => assert.match(await text(), reloads('failure', 2)));
+  replace(readFileSync(configuration(rbac, { type: 'Node', name: 'node' }), 'utf8'));
+  await eventually(async () => assert.match(await text(), reloads('failure', 3)));
+  assert.deepEqual(told, [
+    'AuthorizationConfiguration',
+    'missing required types: [RBAC]',
+    'authorizer type Node is not allowed if it was not enabled at initial server startup',
+  ]);
+  assert.match(await text(), reloads('success', 1));
+  const info = /^apiserver_authorization_config_controller_last_config_info\{.*hash="sha256:(\w+)"\} 1$/m;
+  assert.equal(info.exec(await text())?.[1], sha256Hex(wider));
   assert.equal(await list(reloading, 'denied'), 'allowed');
   replace(readFileSync(configuration(rbac), 'utf8'));
   await eventually(async () => assert.match(await list(reloading, 'allowed'), /^403/));
@@ -279,7 +346,7 @@ test('the file is read again while the server runs; a bad one changes nothing, a
   const of = (...key: string[]): number =>
     Number(counted.find((parts) => key.every((part, i) => parts[i] === part))?.[3] ?? 0);
   assert.ok(of('denied', 'hook', 'Webhook') > 0);
-  assert.ok(of('allowed', 'open', 'AlwaysAllow') > 1);
+  assert.ok(of('allowed', 'alwaysallow', 'AlwaysAllow') > 1);
 });
 
 test('a webhook is told what a request’s selectors ask for, and a review may say them', async () => {
@@ -378,7 +445,7 @@ test('who asks for their rules is told of all authorizers, and that there may be
     assert.equal(answer.status, 201, answer.text);
     return answer.body.status as Record<string, unknown>;
   };
-  const allow = { type: 'AlwaysAllow', name: 'open' };
+  const allow = open;
   const both = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), allow);
   assert.deepEqual(await rules(both, user('jane')), {
     resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],

@@ -22,13 +22,14 @@ after(remove);
 const issuer = 'https://kubernetes.default.svc.cluster.local';
 
 async function planeWith(flags: AuthenticationFlags): Promise<TestControlPlane> {
+  const metrics = createMetrics();
   const configured = await configuredAuthentication(flags, {
     clock: systemClock,
     log: silentLogger,
-    metrics: createMetrics(),
+    metrics,
     serverId: 'test',
   });
-  const plane = await startTestControlPlane({ authentication: configured.settings });
+  const plane = await startTestControlPlane({ authentication: configured.settings, metrics });
   after(async () => {
     configured.stop();
     await plane.close();
@@ -134,6 +135,30 @@ test('a webhook vouches for tokens, for the audiences that it names, and is not 
   assert.match(String((await review(plane, { token: 'broken' })).error), /status 503/);
   assert.match(String((await review(plane, { token: 'moved' })).error), /status 302/);
   assert.equal(await whoAmI(plane, 'nobody'), 401);
+  const { text } = await plane.metrics.text();
+  const count = (series: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${series} `))
+        ?.split(' ')[1] ?? -1,
+    );
+  const counts: Readonly<Record<string, number>> = {
+    'authentication_attempts{result="success"}': 3,
+    'authentication_attempts{result="error"}': 2,
+    'authentication_duration_seconds_count{result="error"}': 2,
+    'authenticated_user_requests{username="other"}': 3,
+    'authentication_token_cache_request_total{status="hit"}': 2,
+    'authentication_token_cache_request_total{status="miss"}': 7,
+    'authentication_token_cache_request_duration_seconds_count{status="miss"}': 7,
+    'authentication_token_cache_fetch_total{status="ok"}': 4,
+    'authentication_token_cache_fetch_total{status="error"}': 3,
+    'authentication_token_cache_active_fetch_count{status="in_flight"}': 0,
+    'authentication_token_cache_active_fetch_count{status="blocked"}': 0,
+  };
+  assert.deepEqual(Object.fromEntries(Object.keys(counts).map((series) => [series, count(series)])), counts);
+  assert.ok(count('authorization_attempts_total{result="allowed"}') >= 3);
+  assert.ok(count('authorization_duration_seconds_count{result="allowed"}') >= 3);
 });
 
 test('tokens of older keys and issuers are good while they last; new ones are the first issuer’s', async () => {

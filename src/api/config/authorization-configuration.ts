@@ -60,10 +60,21 @@ export interface AuthorizationRules {
   readonly faultOf: (expression: string) => string | undefined;
   /** What is wrong with a path that ought to be a kubeconfig's; undefined: nothing. */
   readonly fileFault: (path: string) => string | undefined;
+  /** Those without which it is not taken, as of a file that is read again. */
+  readonly required?: readonly string[];
 }
 
-/** Those that are here: ABAC's policy files are not. */
-export const authorizerTypes: readonly string[] = ['AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC', 'Webhook'];
+export const authorizerTypes: readonly string[] = [
+  'ABAC',
+  'AlwaysAllow',
+  'AlwaysDeny',
+  'Node',
+  'RBAC',
+  'Webhook',
+];
+
+/** As flags call the one of a type. */
+export const authorizerName = (type: string): string => type.toLowerCase();
 
 /** Throws what is wrong with it. */
 export function readAuthorizationConfiguration(
@@ -72,11 +83,29 @@ export function readAuthorizationConfiguration(
 ): AuthorizationConfiguration {
   const configuration = readConfig(value, 'AuthorizationConfiguration', ['v1', 'v1beta1'], shape);
   const errors = [...faults(configuration as AuthorizationConfiguration, rules)];
-  if (errors.length > 0) {
-    const texts = errors.map(fieldErrorText);
-    throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
-  }
+  throwAll(errors.map(fieldErrorText));
+  throwAll([...serverFaults(configuration as AuthorizationConfiguration, rules)]);
   return configuration as AuthorizationConfiguration;
+}
+
+function throwAll(texts: readonly string[]): void {
+  if (texts.length > 0) throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
+}
+
+/** What only this server's own file must keep to, and other servers' need not. */
+function* serverFaults(
+  { authorizers = [] }: AuthorizationConfiguration,
+  { required: needed = [] }: AuthorizationRules,
+): Generator<string> {
+  const own = authorizers.filter(({ type }) => type !== 'Webhook');
+  for (const { type = '', name } of own)
+    if (name !== authorizerName(type))
+      yield `expected name ${authorizerName(type)} for authorizer ${type} instead of ${name}`;
+  const missing = needed.filter((type) => !own.some((one) => one.type === type));
+  if (missing.length > 0) yield `missing required types: [${missing.toSorted().join(' ')}]`;
+  for (const [i, { webhook }] of authorizers.entries())
+    if (webhook?.connectionInfo?.type === inCluster)
+      yield `authorizers[${i}].webhook.connectionInfo.type: Forbidden: ${inCluster} asks kube-apiserver itself: this mode is not allowed for it`;
 }
 
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -117,6 +146,7 @@ function* faults(
 }
 
 const maxTimeoutMs = 30_000;
+const inCluster = 'InClusterConfig';
 
 function* durationFaults(text: string, at: string, maxMs = Number.POSITIVE_INFINITY): Generator<FieldError> {
   const ms = text === '' ? 0 : parseGoDuration(text.startsWith('-') ? text.slice(1) : text);
@@ -156,13 +186,15 @@ function* webhookFaults(
 }
 
 function* connectionFaults(
-  { connectionInfo: { type = '', kubeConfigFile = '' } = {} }: WebhookConfiguration,
+  { connectionInfo: { type = '', kubeConfigFile } = {} }: WebhookConfiguration,
   at: string,
   rules: AuthorizationRules,
 ): Generator<FieldError> {
-  yield* oneOf(type, `${at}.type`, ['KubeConfigFile']);
+  yield* oneOf(type, `${at}.type`, [inCluster, 'KubeConfigFile']);
+  if (type === inCluster && kubeConfigFile !== undefined)
+    yield invalid(`${at}.kubeConfigFile`, kubeConfigFile, 'can only be set when type=KubeConfigFile');
   if (type !== 'KubeConfigFile') return;
-  if (kubeConfigFile === '') yield required(`${at}.kubeConfigFile`);
+  if (kubeConfigFile === undefined || kubeConfigFile === '') yield required(`${at}.kubeConfigFile`);
   else {
     const fault = rules.fileFault(kubeConfigFile);
     if (fault !== undefined) yield invalid(`${at}.kubeConfigFile`, kubeConfigFile, fault);

@@ -1,5 +1,7 @@
 // Who is it? Credentials that are wrong are refused; none at all is the anonymous user, if that is allowed.
 import { StatusError, unauthorized } from '../../apimachinery/errors.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { AuthenticationMetrics } from '../authentication/authentication-metrics.ts';
 import { type Authenticator, anonymousUser, type UserInfo } from '../authentication/authenticator.ts';
 import type { ApiResponse } from '../http.ts';
 import { errorResponse } from '../response.ts';
@@ -15,29 +17,44 @@ function withAuthenticated(user: UserInfo): UserInfo {
 
 const asItIs: Filter = (next) => next;
 
-/** `refused`: what passes before somebody who is not believed is told so. */
-export const authenticationFilter =
-  (authenticator: Authenticator, allowAnonymous: boolean, refused: Filter = asItIs): Filter =>
-  (next) =>
-  async (context) => {
-    const refuse = (error: StatusError = unauthorized()): Promise<ApiResponse> =>
-      refused(async () => errorResponse(error))(context);
+interface Options {
+  readonly authenticator: Authenticator;
+  readonly allowAnonymous: boolean;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly metrics: AuthenticationMetrics;
+  /** What passes before somebody who is not believed is told so. */
+  readonly refused?: Filter | undefined;
+}
+
+export function authenticationFilter(options: Options): Filter {
+  const { authenticator, allowAnonymous, clock, metrics, refused = asItIs } = options;
+  return (next) => async (context) => {
     const { request } = context;
     if (request.user !== undefined) {
       context.user = withAuthenticated(request.user);
       return next(context);
     }
+    const began = clock.monotonic();
+    const refuse = (
+      result: 'failure' | 'error',
+      error: StatusError = unauthorized(),
+    ): Promise<ApiResponse> => {
+      metrics.failed(result, (clock.monotonic() - began) / 1000);
+      return refused(async () => errorResponse(error))(context);
+    };
     try {
       const answer = authenticator.authenticate(request, context);
       const user = answer instanceof Promise ? await answer : answer;
       const nobody = user === undefined || user.name === anonymousUser.name;
       // Upstream: a certificate that is not believed is a wrong credential, not a missing one.
-      if (nobody && request.clientCertificateError !== undefined) return refuse();
-      if (user === undefined && !allowAnonymous) return refuse();
+      if (nobody && request.clientCertificateError !== undefined) return refuse('error');
+      if (user === undefined && !allowAnonymous) return refuse('failure');
       context.user = user === undefined ? anonymousUser : withAuthenticated(user);
+      metrics.succeeded(context.user.name, (clock.monotonic() - began) / 1000);
     } catch (error) {
-      if (error instanceof StatusError) return refuse(error.code === 401 ? unauthorized() : error);
+      if (error instanceof StatusError) return refuse('error', error.code === 401 ? unauthorized() : error);
       throw error;
     }
     return next(context);
   };
+}

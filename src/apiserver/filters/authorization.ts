@@ -1,5 +1,7 @@
 // May they do it? Everything that is not allowed is refused with upstream's sentence.
+import type { Clock } from '../../base/clock.ts';
 import { attributesOf, forbiddenBy, selectorsOf } from '../authorization/attributes.ts';
+import type { AuthorizationObserved } from '../authorization/authorization-metrics.ts';
 import type { AuthorizationDecision, Authorizer } from '../authorization/authorizer.ts';
 import type { RequestContext } from '../request-context.ts';
 import { errorResponse } from '../response.ts';
@@ -9,12 +11,14 @@ import type { Filter } from './filter.ts';
 const connecting: readonly string[] = ['exec', 'attach', 'portforward', 'proxy'];
 
 export const authorizationFilter =
-  (authorizer: Authorizer): Filter =>
+  (authorizer: Authorizer, clock: Pick<Clock, 'monotonic'>, observed: AuthorizationObserved): Filter =>
   (next) =>
   async (context) => {
+    const began = clock.monotonic();
     const attributes = attributesOf(context.info, context.user, selectorsOf(context));
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
+    observed(decision, (clock.monotonic() - began) / 1000);
     if (context.audit !== undefined) annotate(context, decision, reason);
     if (decision !== 'allow') return errorResponse(forbiddenBy(attributes, reason));
     if (

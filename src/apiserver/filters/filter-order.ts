@@ -1,7 +1,11 @@
 // The order of the filters, outermost first. It is the order of upstream's DefaultBuildHandlerChain.
+import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import { authenticationMetrics } from '../authentication/authentication-metrics.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
+import { authorizationMetrics } from '../authorization/authorization-metrics.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { type AuditDependencies, auditFilter, failedAuthenticationAudit } from './audit.ts';
 import { auditIdFilter } from './audit-id.ts';
@@ -19,6 +23,8 @@ export interface FilterDependencies {
   readonly allowAnonymous: boolean;
   readonly fairness: FairnessDependencies;
   readonly audit: AuditDependencies | undefined;
+  readonly clock: Clock;
+  readonly metrics: MetricsRegistry;
   readonly random: Random;
   readonly log: Logger;
 }
@@ -29,16 +35,16 @@ export const filterOrder = (deps: FilterDependencies): readonly (readonly [strin
   ['request-info', requestInfoFilter],
   [
     'authentication',
-    authenticationFilter(
-      deps.authenticator,
-      deps.allowAnonymous,
-      deps.audit && failedAuthenticationAudit(deps.audit),
-    ),
+    authenticationFilter({
+      ...deps,
+      metrics: authenticationMetrics(deps.metrics),
+      refused: deps.audit && failedAuthenticationAudit(deps.audit),
+    }),
   ],
   ...(deps.audit === undefined ? [] : [['audit', auditFilter(deps.audit)] as const]),
   ['impersonation', impersonationFilter(deps.authorizer)],
   ['priority-and-fairness', priorityAndFairnessFilter(deps.fairness)],
-  ['authorization', authorizationFilter(deps.authorizer)],
+  ['authorization', authorizationFilter(deps.authorizer, deps.clock, authorizationMetrics(deps.metrics))],
 ];
 
 export const chain = (filters: readonly (readonly [string, Filter])[], last: Next): Next =>

@@ -7,7 +7,6 @@ import type { AuthenticationSettings } from '../../controlplane/authentication.t
 import { publicKeysOf } from '../../crypto/keys.ts';
 import { type AllowsAnonymous, onlyPaths } from '../../plugins/authentication/anonymous-authenticator.ts';
 import { createStaticTokenAuthenticator } from '../../plugins/authentication/static-token-authenticator.ts';
-import { cachedTokens } from '../../plugins/authentication/tokens/cached-tokens.ts';
 import { HttpsClient } from '../../wire/https-client.ts';
 import { type AuthenticationFlags, checkIssuers, providerOfFlags } from './authentication-flags.ts';
 import type { ConfiguredDependencies } from './configured-providers.ts';
@@ -51,15 +50,18 @@ function anonymousByFlag(
 
 async function webhookTokensOf(
   flags: AuthenticationFlags,
-  { clock }: ConfiguredDependencies,
+  { clock, metrics }: ConfiguredDependencies,
   client: HttpsClient,
 ): Promise<AuthenticationSettings['webhookTokens']> {
   const file = flags.authenticationTokenWebhookConfigFile;
   if (file === undefined) return undefined;
-  const [{ createRemoteReviewer }, { createWebhookTokenAuthenticator }] = await Promise.all([
-    import('../../plugins/webhook/remote-reviewer.ts'),
-    import('../../plugins/authentication/webhook-token-authenticator.ts'),
-  ]);
+  const [{ createRemoteReviewer }, { createWebhookTokenAuthenticator }, { cachedTokens }, counts] =
+    await Promise.all([
+      import('../../plugins/webhook/remote-reviewer.ts'),
+      import('../../plugins/authentication/webhook-token-authenticator.ts'),
+      import('../../plugins/authentication/tokens/cached-tokens.ts'),
+      import('../../plugins/authentication/tokens/token-cache-metrics.ts'),
+    ]);
   const { transport } = await loadKubeconfig(file, readFile);
   const reviewer = createRemoteReviewer({ transport, client, clock, timeoutMs: webhookTimeoutMs });
   const ttl = flags.authenticationTokenWebhookCacheTtl ?? defaultWebhookTtlMs;
@@ -67,6 +69,7 @@ async function webhookTokensOf(
   return (apiAudiences) =>
     cachedTokens(createWebhookTokenAuthenticator({ reviewer, version, apiAudiences }), {
       clock,
+      metrics: counts.tokenCacheMetrics(metrics),
       ttlMs: (verdict) => ('user' in verdict ? ttl : 0),
     });
 }

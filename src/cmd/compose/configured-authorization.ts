@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import {
   type AuthorizationConfiguration,
+  authorizerName,
   authorizerTypes,
   type ConfiguredAuthorizer,
   readAuthorizationConfiguration,
@@ -22,8 +23,9 @@ import { sha256Hex } from '../../crypto/digests.ts';
 import { countedAuthorizer } from '../../plugins/authorization/counted-authorizer.ts';
 import { unionAuthorizer } from '../../plugins/authorization/union-authorizer.ts';
 import { compileCondition } from '../../plugins/authorization/webhook/review-conditions.ts';
+import { webhookMetrics } from '../../plugins/authorization/webhook/webhook-metrics.ts';
 import { createWebhookAuthorizer } from '../../plugins/authorization/webhook-authorizer.ts';
-import { createRemoteReviewer } from '../../plugins/webhook/remote-reviewer.ts';
+import { createRemoteReviewer, ReviewError, type TryResult } from '../../plugins/webhook/remote-reviewer.ts';
 import { HttpsClient } from '../../wire/https-client.ts';
 import { ofFlag } from './of-flag.ts';
 import { authorizationReloadMetrics } from './reload-metrics.ts';
@@ -32,6 +34,7 @@ import { authorizationReloadMetrics } from './reload-metrics.ts';
 export interface AuthorizationFlags {
   readonly authorizationConfig?: string;
   readonly authorizationMode?: readonly string[];
+  readonly authorizationPolicyFile?: string;
   readonly authorizationWebhookConfigFile?: string;
   readonly authorizationWebhookVersion?: 'v1' | 'v1beta1';
   readonly authorizationWebhookCacheAuthorizedTtl?: string;
@@ -69,33 +72,50 @@ function faultOf(expression: string): string | undefined {
   }
 }
 
-const readFileText = (text: string): AuthorizationConfiguration =>
-  readAuthorizationConfiguration(parseYaml(text), { faultOf, fileFault });
+const readFileText = (text: string, required: readonly string[] = []): AuthorizationConfiguration =>
+  readAuthorizationConfiguration(parseYaml(text), { faultOf, fileFault, required });
+
+/** Throws for modes and files that do not go together. */
+function checkModes(flags: AuthorizationFlags): void {
+  const { authorizationMode: modes, authorizationPolicyFile: policyFile } = flags;
+  const webhookFile = flags.authorizationWebhookConfigFile;
+  const fault = (text: string): never => {
+    throw new Error(text);
+  };
+  if (modes?.length === 0) fault('at least one authorization-mode must be passed');
+  for (const mode of modes ?? []) {
+    if (!authorizerTypes.includes(mode))
+      fault(`authorization-mode ${JSON.stringify(mode)} is not a valid mode`);
+    if (mode === 'ABAC' && policyFile === undefined)
+      fault("authorization-mode ABAC's authorization policy file not passed");
+    if (mode === 'Webhook' && webhookFile === undefined)
+      fault("authorization-mode Webhook's authorization config file not passed");
+  }
+  if (policyFile !== undefined && !modes?.includes('ABAC'))
+    fault('cannot specify --authorization-policy-file without mode ABAC');
+  if (webhookFile !== undefined && !modes?.includes('Webhook'))
+    fault('cannot specify --authorization-webhook-config-file without mode Webhook');
+  if (modes !== undefined && new Set(modes).size < modes.length)
+    fault(
+      `authorization-mode [${modes.map((mode) => JSON.stringify(mode)).join(' ')}] has mode specified more than once`,
+    );
+}
 
 /** Undefined: nobody said anything. Throws for what does not go together. */
 function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration | undefined {
   const { authorizationConfig: file, authorizationMode: modes } = flags;
   if (file !== undefined) {
-    if (modes !== undefined || flags.authorizationWebhookConfigFile !== undefined)
+    const old = modes ?? flags.authorizationWebhookConfigFile;
+    const times = flags.authorizationWebhookCacheAuthorizedTtl;
+    if ((old ?? times ?? flags.authorizationWebhookCacheUnauthorizedTtl) !== undefined)
       throw new Error(
         '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
       );
     return ofFlag('authorization-config', file, () => readFileText(readFileSync(file, 'utf8')));
   }
+  checkModes(flags);
   const webhookFile = flags.authorizationWebhookConfigFile;
-  if (webhookFile !== undefined && !modes?.includes('Webhook'))
-    throw new Error('cannot specify --authorization-webhook-config-file without mode Webhook');
   if (modes === undefined) return undefined;
-  if (modes.length === 0) throw new Error('at least one authorization-mode must be passed');
-  if (new Set(modes).size < modes.length)
-    throw new Error(
-      `authorization-mode [${modes.map((mode) => JSON.stringify(mode)).join(' ')}] has mode specified more than once`,
-    );
-  const unknown = modes.find((mode) => !authorizerTypes.includes(mode));
-  if (unknown !== undefined)
-    throw new Error(`authorization-mode ${JSON.stringify(unknown)} is not a valid mode`);
-  if (modes.includes('Webhook') && webhookFile === undefined)
-    throw new Error("authorization-mode Webhook's authorization config file not passed");
   const webhook = {
     timeout: '30s',
     authorizedTTL: flags.authorizationWebhookCacheAuthorizedTtl ?? '5m',
@@ -108,7 +128,7 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
     authorizers: modes.map((type) => ({
       type,
       // As upstream calls the one that flags name.
-      name: type === 'Webhook' ? 'default' : type.toLowerCase(),
+      name: type === 'Webhook' ? 'default' : authorizerName(type),
       ...(type === 'Webhook' ? { webhook } : {}),
     })),
   };
@@ -122,22 +142,45 @@ interface Built {
   close(): void;
 }
 
+/** What is counted of the webhook of this name. */
+function countsOf(name: string, registry: MetricsRegistry = createMetrics()) {
+  const counted = webhookMetrics(registry);
+  const who = { name, type: 'Webhook' };
+  return {
+    tried(result: TryResult, seconds: number): void {
+      counted.evaluations.inc({ name, result });
+      counted.durations.observe({ name, result }, seconds);
+    },
+    failedOpen: (result: TryResult): void => counted.failedOpen.inc({ name, result }),
+    matched(how: 'all' | 'excluded' | 'failed', seconds: number): void {
+      counted.conditionSeconds.observe(who, seconds);
+      if (how === 'excluded') counted.exclusions.inc(who);
+      if (how === 'failed') counted.conditionErrors.inc(who);
+    },
+  };
+}
+
 async function webhookOf(
   { name = '', webhook = {} }: ConfiguredAuthorizer,
-  { clock, log }: Dependencies,
+  { clock, log, metrics }: Dependencies,
 ): Promise<{ readonly authorizer: Authorizer; readonly client: HttpsClient }> {
   const { transport } = await loadKubeconfig(webhook.connectionInfo?.kubeConfigFile ?? '', readFile);
   const client = new HttpsClient({ maxAnswerBytes: 1 << 20, maxConnections: 16, maxAllConnections: 16 });
   const timeoutMs = msOf(webhook.timeout, '30s');
+  const counts = countsOf(name, metrics);
   const authorizer = createWebhookAuthorizer({
-    reviewer: createRemoteReviewer({ transport, client, clock, timeoutMs }),
+    reviewer: createRemoteReviewer({ transport, client, clock, timeoutMs, tried: counts.tried }),
     clock,
     version: webhook.subjectAccessReviewVersion === 'v1' ? 'v1' : 'v1beta1',
     authorizedMs: webhook.cacheAuthorizedRequests === false ? 0 : msOf(webhook.authorizedTTL, '5m'),
     unauthorizedMs: webhook.cacheUnauthorizedRequests === false ? 0 : msOf(webhook.unauthorizedTTL, '30s'),
     failurePolicy: webhook.failurePolicy === 'Deny' ? 'Deny' : 'NoOpinion',
     conditions: (webhook.matchConditions ?? []).map(({ expression = '' }) => expression),
-    failed: (error) => log.error({ authorizer: name, error }, 'failed to make webhook authorizer request'),
+    matched: counts.matched,
+    failed: (error) => {
+      log.error({ authorizer: name, error }, 'failed to make webhook authorizer request');
+      if (webhook.failurePolicy !== 'Deny' && error instanceof ReviewError) counts.failedOpen(error.result);
+    },
   });
   return { authorizer, client };
 }
@@ -152,7 +195,50 @@ const everything: readonly object[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-async function build({ authorizers = [] }: AuthorizationConfiguration, deps: Dependencies): Promise<Built> {
+/** What stays as it was at the start, also when the file is read again. */
+interface Kept {
+  /** All but webhooks: a file that is read again must name them, and can't name others. */
+  readonly types: readonly string[];
+  readonly abac: Authorizer | undefined;
+}
+
+/** Those that are made once. */
+const madeAtStart: readonly string[] = ['ABAC', 'Node', 'RBAC'];
+
+async function abacOf(file: string, log: Logger): Promise<Authorizer> {
+  const { readAbacPolicy } = await import('../../api/config/abac-policy.ts');
+  const { createAbacAuthorizer } = await import('../../plugins/authorization/abac-authorizer.ts');
+  const text = ofFlag('authorization-policy-file', file, () => readFileSync(file, 'utf8'));
+  const { rules, unversioned } = readAbacPolicy(file, text);
+  if (unversioned > 0)
+    log.warn(
+      { file, unversioned },
+      'the policy file has rules without a version: what they do not say is everything',
+    );
+  return createAbacAuthorizer(rules);
+}
+
+async function atStart(
+  { authorizers = [] }: AuthorizationConfiguration,
+  file: string | undefined,
+  log: Logger,
+): Promise<Kept> {
+  const types = authorizers.map(({ type = '' }) => type).filter((type) => type !== 'Webhook');
+  if (!types.includes('ABAC')) return { types, abac: undefined };
+  if (file === undefined) throw new Error("authorization-mode ABAC's authorization policy file not passed");
+  return { types, abac: await abacOf(file, log) };
+}
+
+async function build(
+  { authorizers = [] }: AuthorizationConfiguration,
+  { types, abac }: Kept,
+  deps: Dependencies,
+): Promise<Built> {
+  const late = authorizers.find(({ type = '' }) => madeAtStart.includes(type) && !types.includes(type));
+  if (late !== undefined)
+    throw new Error(
+      `authorizer type ${late.type} is not allowed if it was not enabled at initial server startup`,
+    );
   const webhooks = new Map<ConfiguredAuthorizer, Awaited<ReturnType<typeof webhookOf>>>();
   const close = (): void => {
     for (const { client } of webhooks.values()) client.close();
@@ -166,6 +252,7 @@ async function build({ authorizers = [] }: AuthorizationConfiguration, deps: Dep
   const of = (one: ConfiguredAuthorizer, { node, rbac }: OwnAuthorizers): Authorizer => {
     if (one.type === 'Node') return node;
     if (one.type === 'RBAC') return rbac;
+    if (one.type === 'ABAC') return abac!;
     if (one.type === 'AlwaysAllow') return always({ decision: 'allow', reason: '' }, everything);
     if (one.type === 'AlwaysDeny')
       return always({ decision: 'no-opinion', reason: 'Everything is forbidden.' });
@@ -182,11 +269,13 @@ async function build({ authorizers = [] }: AuthorizationConfiguration, deps: Dep
 function followFile(
   file: string,
   first: Built,
+  kept: Kept,
   deps: Dependencies,
 ): { readonly now: () => Built; stop(): void } {
   const { clock, log, metrics, serverId = '', everyMs = 60_000 } = deps;
-  const { reloads, lastReload } = authorizationReloadMetrics(metrics ?? createMetrics());
+  const { reloads, lastReload, configuration } = authorizationReloadMetrics(metrics ?? createMetrics());
   const id = `sha256:${sha256Hex(serverId)}`;
+  const hashOf = (text: string): string => (text === '' ? '' : `sha256:${sha256Hex(text)}`);
   let current = first;
   let stopped = false;
   let reading: Promise<void> = Promise.resolve();
@@ -196,13 +285,14 @@ function followFile(
   };
   const take = async (text: string): Promise<void> => {
     try {
-      const next = await build(readFileText(text), deps);
+      const next = await build(readFileText(text, kept.types), kept, deps);
       // Answers that are under way come by the old connections, which end with them.
       if (stopped) return next.close();
       const before = current;
       current = next;
       before.close();
       told('success');
+      hash = hashOf(text);
       log.info({ file }, 'reloaded authz config');
     } catch (error) {
       told('failure');
@@ -215,10 +305,13 @@ function followFile(
       reading = reading.then(() => take(text));
     },
   });
+  let hash = hashOf(watched.text);
+  const forget = configuration.add(() => [[{ apiserver_id_hash: id, hash }, 1]]);
   return {
     now: () => current,
     stop() {
       stopped = true;
+      forget();
       watched.stop();
       current.close();
     },
@@ -251,13 +344,14 @@ export async function configuredAuthorization(
 ): Promise<((own: OwnAuthorizers) => readonly Authorizer[]) | undefined> {
   const configuration = configurationOf(flags);
   if (configuration === undefined) return undefined;
-  const first = await build(configuration, deps);
+  const kept = await atStart(configuration, flags.authorizationPolicyFile, deps.log);
+  const first = await build(configuration, kept, deps);
   const file = flags.authorizationConfig;
   if (file === undefined) {
     deps.defer?.(() => first.close());
     return first.authorizers;
   }
-  const following = followFile(file, first, deps);
+  const following = followFile(file, first, kept, deps);
   deps.defer?.(() => following.stop());
   return (own) => [followed(following.now, own)];
 }

@@ -54,8 +54,9 @@ async function configuredAuthorizers(
   { authorization = {}, dataDir, log, metrics }: FlagOptions,
   opened: AsyncDisposableStack,
 ): Promise<{ readonly authorizers: ControlPlaneOptions['authorizers']; stop(): void }> {
-  const { authorizationConfig, authorizationMode, authorizationWebhookConfigFile } = authorization;
-  if ((authorizationConfig ?? authorizationMode ?? authorizationWebhookConfigFile) === undefined)
+  const { authorizationConfig, authorizationMode } = authorization;
+  const files = authorization.authorizationWebhookConfigFile ?? authorization.authorizationPolicyFile;
+  if ((authorizationConfig ?? authorizationMode ?? files) === undefined)
     return { authorizers: undefined, stop() {} };
   const { configuredAuthorization } = await import('./configured-authorization.ts');
   const ends: (() => void)[] = [];

@@ -1,4 +1,5 @@
 // Providers of identities as --authentication-config or --oidc-* say; the configuration file is read again when it changes.
+import { isDeepStrictEqual } from 'node:util';
 import {
   type AnonymousConfiguration,
   type AuthenticationConfiguration,
@@ -109,8 +110,9 @@ function followFile(
   make: (text: string) => Current,
   { clock, log, metrics, serverId, everyMs = 60_000 }: ConfiguredDependencies,
 ): { readonly now: () => Current; stop(): void } {
-  const { reloads, lastReload } = reloadMetrics(metrics);
+  const { reloads, lastReload, configuration } = reloadMetrics(metrics);
   const id = `sha256:${sha256Hex(serverId)}`;
+  const hashOf = (text: string): string => (text === '' ? '' : `sha256:${sha256Hex(text)}`);
   const watched = watchFile(file, clock, {
     everyMs,
     changed: (text) => {
@@ -119,7 +121,11 @@ function followFile(
         lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
       };
       try {
-        current = make(text);
+        const next = make(text);
+        if (!isDeepStrictEqual(next.anonymous, current.anonymous))
+          throw new Error('anonymous: Forbidden: changed from initial configuration file');
+        current = next;
+        hash = hashOf(text);
         told('success');
         log.info({ file }, 'reloaded authentication config');
       } catch (error) {
@@ -136,7 +142,15 @@ function followFile(
     watched.stop();
     throw error;
   }
-  return { now: () => current, stop: () => watched.stop() };
+  let hash = hashOf(watched.text);
+  const forget = configuration.add(() => [[{ apiserver_id_hash: id, hash }, 1]]);
+  return {
+    now: () => current,
+    stop() {
+      forget();
+      watched.stop();
+    },
+  };
 }
 
 /** With which tokens of a provider by flags may be signed. */

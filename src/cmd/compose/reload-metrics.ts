@@ -5,11 +5,13 @@ import {
   type GaugeMetric,
   type HistogramMetric,
   type MetricsRegistry,
+  type ReadGauge,
 } from '../../component-base/metrics.ts';
 
 interface ReloadMetrics {
   readonly reloads: CounterMetric;
   readonly lastReload: GaugeMetric;
+  readonly configuration: ReadGauge;
   readonly latency: HistogramMetric;
 }
 
@@ -25,6 +27,11 @@ export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declar
       'When the authentication configuration was read again last, by how it went',
       ['apiserver_id_hash', 'status'],
     ),
+    configuration: metrics.readGauge(
+      'apiserver_authentication_config_controller_last_config_info',
+      'Information about the last applied authentication configuration with hash as label, split by apiserver identity.',
+      ['apiserver_id_hash', 'hash'],
+    ),
     latency: metrics.histogram(
       'apiserver_authentication_jwt_authenticator_latency_seconds',
       'How long tokens of OpenID providers took',
@@ -34,17 +41,21 @@ export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declar
   }),
 );
 
-export const authorizationReloadMetrics: (
-  metrics: MetricsRegistry,
-) => Pick<ReloadMetrics, 'reloads' | 'lastReload'> = declareMetrics((metrics: MetricsRegistry) => ({
-  reloads: metrics.counter(
-    'apiserver_authorization_config_controller_automatic_reloads_total',
-    'Total number of automatic reloads of authorization configuration split by status and apiserver identity.',
-    ['apiserver_id_hash', 'status'],
-  ),
-  lastReload: metrics.gauge(
-    'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
-    'Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.',
-    ['apiserver_id_hash', 'status'],
-  ),
-}));
+export const authorizationReloadMetrics: (metrics: MetricsRegistry) => Omit<ReloadMetrics, 'latency'> =
+  declareMetrics((metrics: MetricsRegistry) => ({
+    reloads: metrics.counter(
+      'apiserver_authorization_config_controller_automatic_reloads_total',
+      'Total number of automatic reloads of authorization configuration split by status and apiserver identity.',
+      ['apiserver_id_hash', 'status'],
+    ),
+    lastReload: metrics.gauge(
+      'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
+      'Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.',
+      ['apiserver_id_hash', 'status'],
+    ),
+    configuration: metrics.readGauge(
+      'apiserver_authorization_config_controller_last_config_info',
+      'Information about the last applied authorization configuration with hash as label, split by apiserver identity.',
+      ['apiserver_id_hash', 'hash'],
+    ),
+  }));

@@ -27,6 +27,8 @@ export interface WebhookAuthorizerOptions {
   readonly conditions: readonly string[];
   /** Told of each question without an answer. */
   readonly failed: (error: Error) => void;
+  /** How long it took to look at the conditions, and how that went. */
+  readonly matched?: (how: 'all' | 'excluded' | 'failed', seconds: number) => void;
 }
 
 const maxKnown = 8192;
@@ -108,9 +110,19 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
     if (known.size >= maxKnown) known.clear();
     known.set(key, { decision, untilMs: clock.monotonic() + ttl });
   };
+  const isMeant = (spec: JsonObject): boolean => {
+    const began = clock.monotonic();
+    let how: 'all' | 'excluded' | 'failed' = 'failed';
+    try {
+      how = allHold(conditions, spec) ? 'all' : 'excluded';
+    } finally {
+      options.matched?.(how, (clock.monotonic() - began) / 1000);
+    }
+    return how === 'all';
+  };
   const ask = async (a: AuthorizationAttributes): Promise<AuthorizationDecision> => {
     const spec = specOf(a);
-    if (conditions.length > 0 && !allHold(conditions, spec)) return { decision: 'no-opinion', reason: '' };
+    if (conditions.length > 0 && !isMeant(spec)) return { decision: 'no-opinion', reason: '' };
     const key = JSON.stringify(spec);
     const found = known.get(key);
     if (found !== undefined && found.untilMs > clock.monotonic()) return found.decision;

@@ -17,7 +17,11 @@ export interface RemoteReviewerOptions {
   readonly clock: Clock;
   /** Of one question. */
   readonly timeoutMs: number;
+  /** Told of each try: how it ended, and how long it took. */
+  readonly tried?: (result: TryResult, seconds: number) => void;
 }
+
+export type TryResult = 'success' | 'timeout' | 'error';
 
 /** As upstream's webhook clients: five tries, each wait half as long again as the one before. */
 const tries = 5;
@@ -30,6 +34,15 @@ const isPassing = (error: Error): boolean =>
     ? [429, 500, 504].includes(error.status)
     : error.message === 'EOF' || error.message.includes('ECONNRESET');
 
+/** Why there is no verdict, and how the last try ended. */
+export class ReviewError extends Error {
+  readonly result: TryResult;
+  constructor(cause: unknown, result: TryResult) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.result = result;
+  }
+}
+
 class RemoteStatusError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -37,6 +50,9 @@ class RemoteStatusError extends Error {
     this.status = status;
   }
 }
+
+const resultOf = (error: unknown, signal: AbortSignal): TryResult =>
+  signal.aborted || (error instanceof RemoteStatusError && error.status === 504) ? 'timeout' : 'error';
 
 function targetOf({ server, ca, cert, key, tlsServerName, insecureSkipTlsVerify }: HttpTransportOptions): {
   readonly target: HttpsTarget;
@@ -72,7 +88,7 @@ function objectOf({ status, body }: HttpsAnswer): JsonObject {
 
 /** Throws for a server that is not asked by HTTPS. */
 export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteReviewer {
-  const { transport, client, clock, timeoutMs } = options;
+  const { transport, client, clock, timeoutMs, tried } = options;
   const { target, path } = targetOf(transport);
   const once = async (body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
     const token = typeof transport.token === 'function' ? await transport.token() : transport.token;
@@ -89,6 +105,18 @@ export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteRevi
     });
     return objectOf(answer);
   };
+  const told = async (body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
+    const began = clock.monotonic();
+    const tell = (result: TryResult): void => tried?.(result, (clock.monotonic() - began) / 1000);
+    try {
+      const answer = await once(body, signal);
+      tell('success');
+      return answer;
+    } catch (error) {
+      tell(resultOf(error, signal));
+      throw error;
+    }
+  };
   return {
     async review(object) {
       const body = Buffer.from(JSON.stringify(object));
@@ -97,9 +125,10 @@ export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteRevi
       try {
         for (let n = 1, waitMs = firstWaitMs; ; n++, waitMs *= waitFactor) {
           try {
-            return await once(body, ending.signal);
+            return await told(body, ending.signal);
           } catch (error) {
-            if (n >= tries || ending.signal.aborted || !isPassing(error as Error)) throw error;
+            if (n >= tries || ending.signal.aborted || !isPassing(error as Error))
+              throw new ReviewError(error, resultOf(error, ending.signal));
             await clock.sleep(waitMs, ending.signal);
           }
         }

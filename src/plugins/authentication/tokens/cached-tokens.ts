@@ -5,6 +5,7 @@ import type {
 } from '../../../apiserver/authentication/token-authenticator.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { sha256Hex } from '../../../crypto/digests.ts';
+import type { TokenCacheMetrics } from './token-cache-metrics.ts';
 
 interface Known {
   readonly verdict: TokenVerdict;
@@ -13,35 +14,86 @@ interface Known {
 
 const maxKnown = 4096;
 
+interface Options {
+  readonly clock: Clock;
+  readonly ttlMs: (verdict: TokenVerdict) => number;
+  readonly metrics: TokenCacheMetrics;
+}
+
+/** Counts what is under way. */
+function underWay({ active }: TokenCacheMetrics, status: 'in_flight' | 'blocked') {
+  let count = 0;
+  const by = (n: number): void => {
+    count += n;
+    active.set({ status }, count);
+  };
+  return { begins: () => by(1), ends: () => by(-1) };
+}
+
 export function cachedTokens(
   tokens: TokenAuthenticator,
-  { clock, ttlMs }: { readonly clock: Clock; readonly ttlMs: (verdict: TokenVerdict) => number },
+  { clock, ttlMs, metrics }: Options,
 ): TokenAuthenticator {
   const known = new Map<string, Known>();
   const asking = new Map<string, Promise<TokenVerdict | undefined>>();
+  const fetching = underWay(metrics, 'in_flight');
+  const blocked = underWay(metrics, 'blocked');
   const remember = (key: string, verdict: TokenVerdict | undefined): void => {
     const ttl = verdict === undefined ? 0 : ttlMs(verdict);
     if (verdict === undefined || ttl <= 0) return;
     if (known.size >= maxKnown) known.clear();
     known.set(key, { verdict, untilMs: clock.monotonic() + ttl });
   };
+  const ask = async (
+    key: string,
+    token: string,
+    audiences: readonly string[],
+  ): Promise<TokenVerdict | undefined> => {
+    let status = 'error';
+    fetching.begins();
+    try {
+      const verdict = await tokens.authenticateToken(token, audiences);
+      remember(key, verdict);
+      if (verdict === undefined || 'user' in verdict) status = 'ok';
+      return verdict;
+    } finally {
+      fetching.ends();
+      metrics.fetches.inc({ status });
+    }
+  };
+  const counted = (status: 'hit' | 'miss', began: number): void => {
+    metrics.requests.inc({ status });
+    metrics.durations.observe({ status }, (clock.monotonic() - began) / 1000);
+  };
+  const waitFor = async (
+    answer: Promise<TokenVerdict | undefined>,
+    began: number,
+  ): Promise<TokenVerdict | undefined> => {
+    blocked.begins();
+    try {
+      return await answer;
+    } finally {
+      blocked.ends();
+      counted('miss', began);
+    }
+  };
   return {
     authenticateToken(token, audiences) {
+      const began = clock.monotonic();
       // What lies in memory says nothing of the tokens.
       const key = sha256Hex(JSON.stringify([token, audiences]));
       const found = known.get(key);
-      if (found !== undefined && found.untilMs > clock.monotonic()) return found.verdict;
+      if (found !== undefined && found.untilMs > began) {
+        counted('hit', began);
+        return found.verdict;
+      }
       known.delete(key);
-      const before = asking.get(key);
-      if (before !== undefined) return before;
-      const answer = Promise.resolve(tokens.authenticateToken(token, audiences))
-        .then((verdict) => {
-          remember(key, verdict);
-          return verdict;
-        })
-        .finally(() => asking.delete(key));
-      asking.set(key, answer);
-      return answer;
+      let answer = asking.get(key);
+      if (answer === undefined) {
+        answer = ask(key, token, audiences).finally(() => asking.delete(key));
+        asking.set(key, answer);
+      }
+      return waitFor(answer, began);
     },
   };
 }

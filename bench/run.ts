@@ -1,4 +1,4 @@
-// npm run bench -- [--json] [names]: runs benchmarks and prints value, floor, ratio and aim.
+// npm run bench -- [--json] [--help] [names]: runs benchmarks and prints value, floor, ratio and aim.
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -9,7 +9,11 @@ import type { Bench, Measurement } from './bench.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, inside: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    inside: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
 });
 const files = globSync(new URL('./*.bench.ts', import.meta.url).pathname).sort();
 const nameOf = (file: string): string => basename(file, '.bench.ts');
@@ -17,6 +21,20 @@ const unknown = positionals.filter((name) => !files.some((file) => nameOf(file) 
 if (unknown.length > 0) {
   console.error(`no benchmark ${unknown.join(', ')}; there are: ${files.map(nameOf).join(', ')}`);
   process.exit(1);
+}
+
+if (values.help) {
+  console.log(`npm run bench -- [--json] [names]
+
+Runs all benchmarks, or those that are named, and prints value, floor, ratio and aim; --json prints one line a figure.
+BENCH_PROFILE=DIR    servers that are started write a CPU profile of each of their threads there
+BENCH_ONLY=WORDS     of tenants: only the attacks that are called so
+`);
+  for (const file of files) {
+    const { bench } = (await import(file)) as { bench: Bench };
+    console.log(`${bench.name.padEnd(18)} ${bench.question}${bench.needsBox ? ' (needs root)' : ''}`);
+  }
+  process.exit(0);
 }
 
 const number = (value: number): string =>

@@ -1,5 +1,5 @@
 // Starts the server to be measured and its floor, each a process of its own over a scratch folder on the checkout's disk.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -51,10 +51,16 @@ async function ended(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-async function until(deadlineMs: number, holds: () => Promise<boolean> | boolean): Promise<void> {
+async function until(
+  child: ChildProcess,
+  deadlineMs: number,
+  holds: () => Promise<boolean> | boolean,
+): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {
     if (await Promise.resolve(holds()).catch(() => false)) return;
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error('the server ended at its start');
     if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms: ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
@@ -72,6 +78,14 @@ export interface BenchServerOptions {
   readonly directory?: string;
 }
 
+/** The launcher bundles a checkout that has changed: neither part of a start nor of a profile. */
+let isBundled = false;
+
+function bundle(): void {
+  if (!isBundled) execFileSync(launcher, ['--version'], { stdio: ['ignore', 'ignore', 'inherit'] });
+  isBundled = true;
+}
+
 export async function startBenchServer(options: BenchServerOptions = {}): Promise<BenchServer> {
   const directory = options.directory ?? scratch();
   const port = await freePort();
@@ -87,8 +101,9 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
   ];
   if (options.disable) args.push('--disable', options.disable.join(','));
   const profile = process.env.BENCH_PROFILE
-    ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env.BENCH_PROFILE}` }
+    ? { NODE_OPTIONS: `--import=${new URL('profile.ts', import.meta.url).href}` }
     : {};
+  bundle();
   const started = performance.now();
   const child = spawn(...withUs(launcher, [...args, '--log-level', 'silent']), {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -96,11 +111,11 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
   });
   const kubeconfig = join(directory, 'admin.kubeconfig');
   const read = (): Promise<Kubeconfig> => loadKubeconfig(kubeconfig, async (path) => readFileSync(path));
-  await until(20_000, async () => (await read()).transport.server.endsWith(`:${port}`));
+  await until(child, 20_000, async () => (await read()).transport.server.endsWith(`:${port}`));
   const { transport } = await read();
   const http = httpTransport(systemClock, transport);
   const client = createClient(http);
-  await until(20_000, async () => {
+  await until(child, 20_000, async () => {
     const answer = await http.request({ method: 'GET', path: '/readyz', headers: {} });
     await readAll(answer.body, 1_000);
     return answer.status === 200;

@@ -161,6 +161,8 @@ export interface ResourceDeclaration {
   readonly schemaSince?: SchemaAge;
   /** Of a custom kind: to be called as a write to the store begins, and the result with the revision as it has ended. */
   readonly beginWrite?: () => (revision: number) => void;
+  /** Of a custom kind: why nothing new may come any more. It may become so while a request is under way. */
+  readonly refusesCreate?: () => string | undefined;
   /** Present when the stored form may be another: turns objects into it, and back in place. Pure; may reuse parts. */
   readonly conversion?: {
     toStorage(object: JsonObject): JsonObject;

@@ -53,7 +53,8 @@ export function routeResource(
   const named = info.parts.length > 0;
   const byItem =
     info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
-  if ((byItem !== named && info.verb !== 'watch') || !declaration.verbs.includes(info.verb))
+  const answers = declaration.custom === true || declaration.verbs.includes(info.verb);
+  if ((byItem !== named && info.verb !== 'watch') || !answers || endpoints[info.verb] === undefined)
     throw methodNotAllowed();
   const own = handler && serveRest(request, handler);
   return own ?? endpoints[info.verb]!(request);

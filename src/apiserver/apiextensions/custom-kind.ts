@@ -35,7 +35,7 @@ import type { RuleWatch } from './custom-rules.ts';
 import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
-import type { SchemaTimes } from './schema-times.ts';
+import { type SchemaTimes, terminating } from './schema-times.ts';
 import { type AskConverter, versionConversion } from './version-conversion.ts';
 
 const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
@@ -50,6 +50,10 @@ const verbs: readonly string[] = [
   'watch',
 ];
 const subresourceVerbs: readonly string[] = ['get', 'patch', 'update'];
+/** What discovery tells of a kind that is being cleared away. As upstream, changes are answered all the same: finalizers must go. */
+const clearingVerbs = verbs.filter((verb) => !['create', 'patch', 'update'].includes(verb));
+/** Nothing new comes while the old is being cleared away. */
+const refused = (): string => terminating;
 
 /** `company.com`, `v1`, `Foo` → `com.company.v1.Foo`: how OpenAPI names it. */
 const typeName = (group: string, version: string, kind: string): string =>
@@ -287,8 +291,8 @@ export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind
     shortNames: strs(names['shortNames']),
     categories: strs(names['categories']),
     namespaced,
-    // Nothing new comes while the old is being cleared away.
-    verbs: deleting ? verbs.filter((verb) => verb !== 'create') : verbs,
+    verbs: deleting ? clearingVerbs : verbs,
+    ...(deleting || source.times ? { refusesCreate: deleting ? refused : source.times!.creates() } : {}),
     type,
     columns,
     subresources: declared,

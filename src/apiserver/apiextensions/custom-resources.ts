@@ -166,13 +166,18 @@ export class CustomResources {
       const form = formOf(crd);
       const replaced = before?.form === form ? before.replaced : new Ending();
       const schemas = schemasOf(crd);
+      const isOfBefore = before?.schemas.startsWith(`${str(meta(crd)['uid'])}/`) ?? true;
+      if (!isOfBefore || isBeingDeleted(crd)) before?.times.clear();
       const times = before?.times ?? this.#timesOf(crd, stored);
       if (before !== undefined && before.schemas !== schemas)
         times.replace(stored.revision, storedVersionOf(crd));
       const said = { revision: stored.revision, form, replaced, schemas, times };
       now = { ...said, ...this.#declare(crd, stored, said) };
       this.#served.set(name, now);
-    } else this.#served.delete(name);
+    } else {
+      before?.times.clear();
+      this.#served.delete(name);
+    }
     for (const key of before?.scales ?? []) if (!now?.scales.includes(key)) rest.delete(key);
     scheme.setCustomKinds(name, now?.kinds ?? []);
     // Who lists anew finds the new kinds.

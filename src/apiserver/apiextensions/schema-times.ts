@@ -5,6 +5,9 @@
 import type { SchemaAge } from '../../apimachinery/declaration.ts';
 import { StatusError } from '../../apimachinery/errors.ts';
 
+/** As upstream says it. */
+export const terminating = 'create not allowed while custom resource definition is terminating';
+
 const overtaken = (): StatusError =>
   new StatusError(
     503,
@@ -22,6 +25,8 @@ export class SchemaTimes implements SchemaAge {
   /** Writes that are under way by what it says now, and by what it said before. */
   #current = 0;
   #overtaken = 0;
+  /** Counts the definitions that had the name and were to go. */
+  #gone = 0;
 
   /** `revision`: 0 when nothing older can be stored. */
   constructor(revision: number, stored = '') {
@@ -40,6 +45,17 @@ export class SchemaTimes implements SchemaAge {
     this.#overtaken += this.#current;
     this.#current = 0;
     this.#raise(revision);
+  }
+
+  /** The definition is to go with its objects: whoever is on the way to create another is too late. */
+  clear(): void {
+    this.#gone++;
+  }
+
+  /** For those who create by what the definition says now: why they may not, by then. */
+  creates(): () => string | undefined {
+    const gone = this.#gone;
+    return () => (gone === this.#gone ? undefined : terminating);
   }
 
   /**

@@ -1,6 +1,11 @@
 // Creating an object: what the server fills in, what the strategy and admission say, and the retry of generated names.
-import type { JsonObject, StrategyContext, WrittenRules } from '../../apimachinery/declaration.ts';
-import { alreadyExists, badRequest } from '../../apimachinery/errors.ts';
+import type {
+  JsonObject,
+  ResourceDeclaration,
+  StrategyContext,
+  WrittenRules,
+} from '../../apimachinery/declaration.ts';
+import { alreadyExists, badRequest, forbidden } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { copyJson, str } from '../../apimachinery/json-access.ts';
 import { randomSuffix } from '../../base/random.ts';
@@ -36,6 +41,7 @@ export async function createObject(
 ): Promise<Stored> {
   const metadata = ensureMeta(object);
   checkNamespace(store, namespace, metadata);
+  refuseClearing(store.declaration, str(metadata['name']));
   const generateName = str(metadata['generateName']);
   const generated = str(metadata['name']) === '' && generateName !== '';
   for (let attempt = 1; ; attempt++) {
@@ -142,12 +148,14 @@ async function createOnce(
       return await dryRunResult(store, admitted, 0, options, admission);
     }
     const { draft, stored } = await toDraft(store, admitted, options, admission);
-    const written = await store
-      .written(() => cache.create(namespace, finalName, draft, stored))
-      .catch((error: unknown) => {
-        if (isUnknownOutcome(error)) isStored = undefined;
-        throw error;
-      });
+    const create = (): ReturnType<typeof cache.create> => {
+      refuseClearing(declaration, finalName); // Webhooks may have taken their time.
+      return cache.create(namespace, finalName, draft, stored);
+    };
+    const written = await store.written(create).catch((error: unknown) => {
+      if (isUnknownOutcome(error)) isStored = undefined;
+      throw error;
+    });
     if (!written.ok) return 'exists';
     isStored = true;
     const { value, revision } = written.entry;
@@ -156,6 +164,11 @@ async function createOnce(
     if (isStored === false) await undo?.();
     if (isStored !== undefined) admission?.end();
   }
+}
+
+function refuseClearing(declaration: ResourceDeclaration, name: string): void {
+  const why = declaration.refusesCreate?.();
+  if (why !== undefined) throw forbidden(declaration, name, why);
 }
 
 function* createErrors(

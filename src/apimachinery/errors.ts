@@ -167,12 +167,26 @@ export const untransformableObject = ({
   readonly key: string;
   readonly fault: string;
 }): StatusError => internalError(`unable to transform key ${JSON.stringify(upstreamKey(key))}: ${fault}`);
+/** Nobody reads more of them, and an answer must not be many times as long as its request. */
+const maxErrors = 1000;
+const maxErrorText = 256 * 1024;
+
+function withinReason(errors: readonly FieldError[]): readonly FieldError[] {
+  let size = 0;
+  for (let i = 0; i < errors.length; i++) {
+    size += errors[i]!.field.length + errors[i]!.message.length;
+    if (i > 0 && (i >= maxErrors || size > maxErrorText)) return errors.slice(0, i);
+  }
+  return errors;
+}
+
 /** 422 of a kind: `Pod "x" is invalid: spec.y: Required value`. */
 export function invalidObject(
   kind: { readonly group: string; readonly kind: string },
   name: string,
-  errors: readonly FieldError[],
+  all: readonly FieldError[],
 ): StatusError {
+  const errors = withinReason(all);
   const list =
     errors.length === 1 ? fieldErrorText(errors[0]!) : `[${errors.map(fieldErrorText).join(', ')}]`;
   const id = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;

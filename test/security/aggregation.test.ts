@@ -4,8 +4,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, beforeEach, test } from 'node:test';
+import { eventLine } from '../../src/api/audit/event.ts';
+import { readAuditPolicy } from '../../src/api/audit/policy.ts';
+import { policyMatcher } from '../../src/apiserver/audit/audit-rules.ts';
 import type { ApiRequest, ApiResponse } from '../../src/apiserver/http.ts';
 import { wholeBody } from '../../src/apiserver/testing/whole-body.ts';
+import { yamlToJson } from '../../src/base/yaml.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { openPki } from '../../src/controlplane/pki.ts';
 import {
@@ -23,6 +27,9 @@ const pki = await openPki(
   systemClock,
 );
 const frontProxy = await pki.frontProxyClient();
+const audited: string[] = [];
+const auditPolicy =
+  '{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: RequestResponse}]}';
 let plane: TestControlPlane;
 let server: ExtensionServer;
 const apiServices = '/apis/apiregistration.k8s.io/v1/apiservices';
@@ -55,6 +62,14 @@ before(async () => {
   plane = await startTestControlPlane({
     pki,
     frontProxyClient: () => frontProxy,
+    audit: {
+      match: policyMatcher(readAuditPolicy(auditPolicy).policy),
+      backend: {
+        process: (events) => audited.push(...events.map(eventLine)) > 0,
+        close: async () => {},
+      },
+      readYaml: yamlToJson,
+    },
     authentication: {
       requestHeaders: { usernameHeaders: ['X-Own-User'], extraHeadersPrefixes: ['X-Own-Extra-'] },
     },
@@ -94,6 +109,23 @@ const send = (url: string, more: Partial<ApiRequest> = {}): Promise<ApiResponse>
   });
 const textOf = async ({ body }: ApiResponse): Promise<string> => (await wholeBody(body)).toString();
 const asked = () => server.asked.filter(({ url }) => url.startsWith(flunders));
+
+test('what another server answers writes nothing into the audit log', async () => {
+  const forged = '{"kind":"A"},"user":{"username":"forged"},"x":{"y":1}';
+  server.answers.set(
+    flunders,
+    (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(forged),
+  );
+  audited.splice(0);
+  assert.equal(await textOf(await send(flunders)), forged);
+  const [line] = audited.filter((one) => one.includes(flunders));
+  assert.ok(!line!.includes('forged'), line!);
+  const event = JSON.parse(line!) as { user: { username: string }; stage: string; responseStatus: object };
+  assert.deepEqual(
+    [event.user.username, event.stage, event.responseStatus],
+    [administrator.name, 'ResponseComplete', { metadata: {}, code: 200 }],
+  );
+});
 
 test('what only a front proxy may say is taken out of requests', async () => {
   const headers = {

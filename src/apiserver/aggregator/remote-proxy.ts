@@ -84,6 +84,7 @@ export class RemoteProxy {
   }
 
   async forward(context: RequestContext, remote: RemoteService): Promise<ApiResponse> {
+    context.audit?.answeredElsewhere();
     if (!remote.available) return refusal(503, 'service unavailable');
     const waiting = this.#waiting.get(remote.name) ?? 0;
     if (waiting >= maxWaiting) {

@@ -6,7 +6,6 @@ import type {
   Scheme,
   Strategy,
   SubresourceDeclaration,
-  WrittenRules,
 } from '../../apimachinery/declaration.ts';
 import { compareVersions } from '../../apimachinery/discovery/groups.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
@@ -29,6 +28,7 @@ import { validateStructural } from '../../apimachinery/structural/validate.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import type { Ending } from '../../base/ending.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
+import { loadOnce } from '../../base/load-once.ts';
 import { once } from '../../base/once.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
 import type { RuleWatch } from './custom-rules.ts';
@@ -125,7 +125,10 @@ function statusErrors(
 }
 
 function strategyOf(schema: () => StructuralSchema, watch: RuleWatch): Strategy {
-  let rules: Promise<WrittenRules> | undefined;
+  const rules = loadOnce(async () => {
+    const { customRules } = await import('./custom-rules.ts');
+    return customRules(schema(), watch);
+  });
   const ruled = once(() => hasRules(schema()));
   return {
     allowUnconditionalUpdate: false,
@@ -135,11 +138,7 @@ function strategyOf(schema: () => StructuralSchema, watch: RuleWatch): Strategy 
     },
     validate: (object) => createErrors(object, schema()),
     validateUpdate: (object, old, { subresource }) => updateErrors(object, old, schema(), subresource),
-    rules() {
-      if (!ruled()) return undefined;
-      rules ??= import('./custom-rules.ts').then(({ customRules }) => customRules(schema(), watch));
-      return rules;
-    },
+    rules: () => (ruled() ? rules() : undefined),
     warnings: finalizerWarnings,
   };
 }

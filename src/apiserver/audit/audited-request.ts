@@ -8,4 +8,6 @@ export interface AuditedRequest {
   readonly isTold: boolean;
   /** The JSON of a patch. */
   requestPatch(json: string): void;
+  /** Another server answers: what it says may be no object, forged or without end, and is not told, as upstream. */
+  answeredElsewhere(): void;
 }

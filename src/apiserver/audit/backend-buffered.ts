@@ -11,6 +11,10 @@ export interface BatchOptions {
   readonly maxBatchWaitMs: number;
   /** Batches a second, and how many at once after a rest; undefined: as they come. */
   readonly throttle?: { readonly qps: number; readonly burst: number } | undefined;
+  /** What the objects of events weigh that wait or are on their way; beyond it they are lost, too. */
+  readonly maxBufferedBytes: number;
+  /** Of one batch, unless a single event is more: it is made into text at once. */
+  readonly maxBatchBytes: number;
   /** Batches that are on their way together: a receiver that hangs holds no more than these. */
   readonly maxUnderWay: number;
 }
@@ -18,6 +22,11 @@ export interface BatchOptions {
 type Timers = Pick<Clock, 'monotonic' | 'timer'>;
 
 const secondMs = 1000;
+/** An event without objects, as it lies in memory. */
+const eventBytes = 2048;
+
+const weightOf = ({ requestURI, requestObject = '', responseObject = '' }: AuditEvent): number =>
+  eventBytes + requestURI.length + requestObject.length + responseObject.length;
 
 export class BufferedBackend implements AuditBackend {
   readonly #delegate: AuditBackend;
@@ -27,6 +36,8 @@ export class BufferedBackend implements AuditBackend {
   #waiting: AuditEvent[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
   #cancelTimer: (() => void) | undefined;
+  /** Of all that wait or are on their way. */
+  #bytes = 0;
   #tokens: number;
   #refilledAt: number;
   #closing = false;
@@ -41,15 +52,26 @@ export class BufferedBackend implements AuditBackend {
   }
 
   process(events: readonly AuditEvent[]): boolean {
-    const { bufferSize, maxBatchSize, maxBatchWaitMs } = this.#options;
-    const room = this.#closing ? 0 : bufferSize - this.#waiting.length;
-    this.#waiting.push(...events.slice(0, room));
-    if (events.length > room) {
+    const { maxBatchSize, maxBatchWaitMs } = this.#options;
+    let kept = 0;
+    while (kept < events.length && this.#take(events[kept]!)) kept++;
+    if (kept < events.length) {
       const why = this.#closing ? 'audit backend shut down' : 'audit buffer queue blocked';
-      this.#failures.lost('buffered', new Error(why), events.length - room);
+      this.#failures.lost('buffered', new Error(why), events.length - kept);
     }
     if (this.#waiting.length >= maxBatchSize) this.#send(false);
     else this.#cancelTimer ??= this.#clock.timer(maxBatchWaitMs, () => this.#timeIsUp(true));
+    return true;
+  }
+
+  /** False: there is no room for it. */
+  #take(event: AuditEvent): boolean {
+    const { bufferSize, maxBufferedBytes } = this.#options;
+    const bytes = weightOf(event);
+    if (this.#closing || this.#waiting.length >= bufferSize) return false;
+    if (this.#bytes > 0 && this.#bytes + bytes > maxBufferedBytes) return false;
+    this.#bytes += bytes;
+    this.#waiting.push(event);
     return true;
   }
 
@@ -68,7 +90,7 @@ export class BufferedBackend implements AuditBackend {
         this.#cancelTimer ??= this.#clock.timer(waitMs, () => this.#timeIsUp(true));
         return;
       }
-      this.#deliver(this.#waiting.splice(0, maxBatchSize));
+      this.#deliver(this.#waiting.splice(0, this.#batchLength()));
     }
     if (this.#waiting.length === 0) {
       this.#cancelTimer?.();
@@ -76,10 +98,30 @@ export class BufferedBackend implements AuditBackend {
     }
   }
 
+  /** Of what waits, as much as is written out in one go. */
+  #batchLength(): number {
+    const { maxBatchSize, maxBatchBytes } = this.#options;
+    let bytes = 0;
+    let length = 0;
+    while (length < Math.min(maxBatchSize, this.#waiting.length)) {
+      bytes += weightOf(this.#waiting[length]!);
+      if (length > 0 && bytes > maxBatchBytes) break;
+      length++;
+    }
+    return length;
+  }
+
   #deliver(batch: readonly AuditEvent[]): void {
+    const leave = (): void => {
+      for (const event of batch) this.#bytes -= weightOf(event);
+    };
     const kept = this.#delegate.process(batch);
-    if (!(kept instanceof Promise)) return;
+    if (!(kept instanceof Promise)) {
+      leave();
+      return;
+    }
     const delivery = kept.finally(() => {
+      leave();
       this.#underWay.delete(delivery);
       this.#send(this.#closing || this.#cancelTimer === undefined);
     });

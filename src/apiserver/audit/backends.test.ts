@@ -56,7 +56,15 @@ function buffered(options: Partial<BatchOptions>, hangs = false) {
   const clock = new FakeClock();
   const kept = keeper(hangs);
   const { failures: tells, lost } = failures();
-  const all = { bufferSize: 10, maxBatchSize: 3, maxBatchWaitMs: 1_000, maxUnderWay: 2, ...options };
+  const bytes = { maxBufferedBytes: 1_000_000, maxBatchBytes: 100_000 };
+  const all = {
+    bufferSize: 10,
+    maxBatchSize: 3,
+    maxBatchWaitMs: 1_000,
+    maxUnderWay: 2,
+    ...bytes,
+    ...options,
+  };
   return { ...kept, clock, lost, buffer: new BufferedBackend(kept.backend, all, clock, tells) };
 }
 
@@ -97,6 +105,22 @@ test('a receiver that hangs holds some batches and the buffer; what comes beyond
   }
   await closed;
   assert.equal(batches.flat().length, 16);
+});
+
+test('what hangs holds so many bytes of objects, not so many large events as it may hold small ones', async () => {
+  const { buffer, batches, lost, release } = buffered({ maxBatchSize: 10, maxBatchWaitMs: 0 }, true);
+  const large = (id: string): AuditEvent => event(id, { requestObject: 'x'.repeat(300_000) });
+  for (const id of ['a', 'b', 'c', 'd', 'e']) buffer.process([large(id)]);
+  assert.equal(await lost('buffered'), 2);
+  buffer.process([event('small')]);
+  assert.equal(await lost('buffered'), 2);
+  const closed = buffer.close();
+  for (let turns = 0; turns < 6; turns++) {
+    release();
+    await settled();
+  }
+  await closed;
+  assert.deepEqual(batches, [['a'], ['b'], ['c'], ['small']], 'and each batch has its bound');
 });
 
 test('batches are slowed down to so many a second, with some at once after a rest', () => {

@@ -28,6 +28,7 @@ export class EventBuilder implements AuditedRequest {
   readonly #asked: Pick<AuditEvent, 'requestURI' | 'verb' | 'user' | 'sourceIPs' | 'userAgent'>;
   #reference: AuditObjectReference | undefined;
   #requestObject: string | undefined;
+  #isAnsweredElsewhere = false;
   responseStatus: AuditResponseStatus | undefined;
   responseObject: string | undefined;
 
@@ -76,6 +77,14 @@ export class EventBuilder implements AuditedRequest {
 
   requestPatch(json: string): void {
     if (isAtLeastRequest(this.rule)) this.#requestObject = json;
+  }
+
+  answeredElsewhere(): void {
+    this.#isAnsweredElsewhere = true;
+  }
+
+  get tellsResponse(): boolean {
+    return this.rule.level === 'RequestResponse' && !this.#isAnsweredElsewhere;
   }
 
   /** undefined: the policy leaves this stage out. */

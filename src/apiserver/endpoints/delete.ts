@@ -3,16 +3,18 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, forbidden, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
-import { obj } from '../../apimachinery/json-access.ts';
+import { obj, strs } from '../../apimachinery/json-access.ts';
 import { attributesOf, noSelectors } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
 import { queryBoolean, queryInt64 } from '../query.ts';
 import { maxBodyBytes, parseBody } from '../registry/decode-body.ts';
 import type { DeleteOptions } from '../registry/delete-object.ts';
-import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
+import { dryRunErrors, type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { respondObject, respondStored } from './object-response.ts';
 
 const optionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
+
+const deleteOptionsKind = { group: 'meta.k8s.io', kind: 'DeleteOptions' };
 
 export interface DeleteRequest extends DeleteOptions {
   readonly dryRun: boolean;
@@ -44,7 +46,9 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
   const { object } = decodeAs(deps.scheme, target, sent);
   context.audit?.requestObject(object);
   const preconditions = obj(object['preconditions']);
-  const dryRun = Array.isArray(object['dryRun']) && object['dryRun'].includes('All');
+  const dryRun = strs(object['dryRun']);
+  const faults = dryRunErrors(dryRun);
+  if (faults.length > 0) throw invalidObject(deleteOptionsKind, '', faults);
   return checked({
     gracePeriodSeconds: object['gracePeriodSeconds'] as number | bigint | undefined,
     propagationPolicy: object['propagationPolicy'] as DeleteOptions['propagationPolicy'],
@@ -53,18 +57,18 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     resourceVersion: preconditions['resourceVersion'] as string | undefined,
     unreadable: object[unreadableField] as boolean | undefined,
     raw: object,
-    dryRun: dry || dryRun,
+    dryRun: dry || dryRun.length > 0,
   });
 }
 
 function checked(options: DeleteRequest): DeleteRequest {
   const policy: string | undefined = options.propagationPolicy;
   if (policy !== undefined && options.orphanDependents !== undefined)
-    throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+    throw invalidObject(deleteOptionsKind, '', [
       invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
     ]);
   if (policy !== undefined && !['Orphan', 'Background', 'Foreground'].includes(policy))
-    throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+    throw invalidObject(deleteOptionsKind, '', [
       notSupported('propagationPolicy', policy, ['Background', 'Foreground', 'Orphan', 'nil']),
     ]);
   if (options.unreadable === true) checkAlone(options);
@@ -83,7 +87,7 @@ function checkAlone(options: DeleteRequest): void {
   const wrong = Object.entries(others).flatMap(([name, isSet]) =>
     isSet ? [invalid(unreadableField, true, `cannot be set together with .${name}`)] : [],
   );
-  if (wrong.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', wrong);
+  if (wrong.length > 0) throw invalidObject(deleteOptionsKind, '', wrong);
 }
 
 async function deleteUnreadable({ context, declaration, store, deps }: EndpointRequest): Promise<JsonObject> {

@@ -90,20 +90,29 @@ function patchOptionErrors(context: RequestContext): FieldError[] {
   return named ? [] : [required('fieldManager', 'is required for apply patch')];
 }
 
+/** Who asks for a dry run by another word must not get a real one. */
+export const dryRunErrors = (dryRun: readonly string[]): FieldError[] =>
+  dryRun.some((value) => value !== 'All') ? [notSupported('dryRun', dryRun, ['All'])] : [];
+
+/** One that is too long is not told of letter by letter: each fault would show all of it. */
+function fieldManagerErrors(manager: string): FieldError[] {
+  if (Buffer.byteLength(manager) > maxFieldManagerBytes)
+    return [tooLong('fieldManager', maxFieldManagerBytes)];
+  return [...manager.matchAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu)].map(({ 0: odd, index }) => {
+    const point = `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+    const position = Buffer.byteLength(manager.slice(0, index));
+    return invalid('fieldManager', manager, `invalid character ${point} (at position ${position})`);
+  });
+}
+
 /** Throws 422 for values that a dry run or a manager's name can't have: nothing may be written by mistake. */
 function checkWriteOptions(context: RequestContext): void {
   const { query, info } = context;
   const errors: FieldError[] = info.verb === 'patch' ? patchOptionErrors(context) : [];
-  const dryRun = query.getAll('dryRun');
-  if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
-  const manager = query.get('fieldManager') ?? '';
-  if (Buffer.byteLength(manager) > maxFieldManagerBytes)
-    errors.push(tooLong('fieldManager', maxFieldManagerBytes));
-  for (const { 0: odd, index } of manager.matchAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu)) {
-    const point = `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
-    const position = Buffer.byteLength(manager.slice(0, index));
-    errors.push(invalid('fieldManager', manager, `invalid character ${point} (at position ${position})`));
-  }
+  errors.push(
+    ...dryRunErrors(query.getAll('dryRun')),
+    ...fieldManagerErrors(query.get('fieldManager') ?? ''),
+  );
   const validation = query.get('fieldValidation') ?? '';
   if (decodingVerbs.includes(info.verb) && !fieldValidations.includes(validation))
     errors.push(notSupported('fieldValidation', validation, fieldValidations));

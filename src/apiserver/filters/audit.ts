@@ -126,7 +126,7 @@ async function answered(
   const lasting = isLongRunning(context.info);
   builder.responseStatus = responseStatusOf(response.status, type, Buffer.isBuffer(body) ? body : undefined);
   if (lasting) await tell(deps, builder, 'ResponseStarted');
-  const showsObject = builder.rule.level === 'RequestResponse' && !lasting;
+  const showsObject = builder.tellsResponse && !lasting;
   const show = (bytes: Buffer): void => {
     builder.responseObject = responseObjectOf(type, bytes, deps, builder.rule.omitManagedFields);
   };

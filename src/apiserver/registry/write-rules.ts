@@ -144,19 +144,6 @@ export async function askToAdmit(store: StoredResource, admission: WriteAdmissio
   if (isConverted === true && object !== undefined) store.declaration.shown?.prune(object);
 }
 
-/** Nobody reads more of them, and an answer must not be many times as long as its request. */
-const maxErrors = 1000;
-const maxErrorText = 256 * 1024;
-
-function withinReason(errors: readonly FieldError[]): readonly FieldError[] {
-  let size = 0;
-  for (let i = 0; i < errors.length; i++) {
-    size += errors[i]!.field.length + errors[i]!.message.length;
-    if (i > 0 && (i >= maxErrors || size > maxErrorText)) return errors.slice(0, i);
-  }
-  return errors;
-}
-
 /** Throws StatusError 422 when the steps find something. */
 export function refuseInvalid(
   store: StoredResource,
@@ -185,7 +172,7 @@ function* refusal(
     errors = [{ type: 'FieldValueTooMany', field: '', message: 'Too many: the object has too many errors' }];
   }
   if (errors.length === 0) return;
-  throw invalidObject(store.declaration, String(metadataOf(object)['name'] ?? ''), withinReason(errors));
+  throw invalidObject(store.declaration, String(metadataOf(object)['name'] ?? ''), errors);
 }
 
 export function warnAbout(

@@ -33,6 +33,9 @@ interface AuditLogDependencies {
 
 const dayMs = 24 * 3_600_000;
 const megabyte = 1024 * 1024;
+/** Events with objects are as large as those: so much of them waits or is on its way, however many upstream's flags let wait. */
+const maxBufferedBytes = 64 * megabyte;
+const maxBatchBytes = 4 * megabyte;
 /** Batches that a webhook which hangs holds; the rest waits in the buffer. */
 const webhookBatchesUnderWay = 16;
 
@@ -122,7 +125,15 @@ function inMode(
   clock: Clock,
 ): AuditBackend {
   const { bufferSize, maxSize: maxBatchSize, maxWaitMs: maxBatchWaitMs, throttle } = batch;
-  const options = { bufferSize, maxBatchSize, maxBatchWaitMs, throttle, maxUnderWay };
+  const options = {
+    bufferSize,
+    maxBufferedBytes,
+    maxBatchBytes,
+    maxBatchSize,
+    maxBatchWaitMs,
+    throttle,
+    maxUnderWay,
+  };
   const inItsMode =
     mode === 'blocking-strict'
       ? backend

@@ -3,14 +3,21 @@ import { poddisruptionbudgets } from '../../api/generated/resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/types/policy-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { badRequest, StatusError } from '../../apimachinery/errors.ts';
-import { meta, obj, str } from '../../apimachinery/json-access.ts';
+import {
+  badRequest,
+  forbidden,
+  internalError,
+  isStatusError,
+  StatusError,
+} from '../../apimachinery/errors.ts';
+import { meta, obj, str, strs } from '../../apimachinery/json-access.ts';
 import { matchesSelector, selectorFrom } from '../../apimachinery/label-selector.ts';
 import { isInt64 } from '../../apimachinery/serializer/json-numbers.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { DeleteOptions } from '../../apiserver/registry/delete-object.ts';
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { rfc3339 } from '../../base/clock.ts';
+import { isPodReady, isPodTerminal, isPodTerminating } from '../../component-helpers/pod-status.ts';
 
 const violation = "Cannot evict pod as it would violate the pod's disruption budget.";
 
@@ -20,20 +27,29 @@ const tooMany = (message: string, cause: string, retryAfterSeconds: number): Sta
     ...(retryAfterSeconds > 0 ? { retryAfterSeconds } : {}),
   });
 
+const stillProcessed = (budget: string): StatusError =>
+  tooMany(violation, `The disruption budget ${budget} is still being processed by the server.`, 10);
+
 /** Such pods hold nothing up: they may always go. */
 const needsNoBudget = (pod: Pod): boolean =>
   ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '') ||
   pod.metadata?.deletionTimestamp !== undefined;
 
+/** As upstream: so many evictions that the controller has not seen are a fault of its own. */
+const maxDisruptedPods = 2000;
+
 /** The budget with one disruption less; throws 429 when there is none left. */
 function spend(budget: PodDisruptionBudget, pod: string, now: string): PodDisruptionBudget {
   const name = budget.metadata?.name ?? '';
   const status = budget.status ?? ({} as NonNullable<PodDisruptionBudget['status']>);
-  if ((status.observedGeneration ?? 0) < (budget.metadata?.generation ?? 0)) {
-    throw tooMany(violation, `The disruption budget ${name} is still being processed by the server.`, 10);
-  }
+  if ((status.observedGeneration ?? 0) < (budget.metadata?.generation ?? 0)) throw stillProcessed(name);
   const allowed = status.disruptionsAllowed ?? 0;
-  if (allowed <= 0) {
+  const refuse = (why: string): StatusError =>
+    forbidden({ group: 'policy', resource: 'poddisruptionbudget' }, name, why);
+  if (allowed < 0) throw refuse('pdb disruptions allowed is negative');
+  if (Object.keys(status.disruptedPods ?? {}).length > maxDisruptedPods)
+    throw refuse('DisruptedPods map too big - too many evictions not confirmed by PDB controller');
+  if (allowed === 0) {
     throw tooMany(
       violation,
       `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`,
@@ -48,6 +64,29 @@ function spend(budget: PodDisruptionBudget, pod: string, now: string): PodDisrup
       disruptedPods: { ...status.disruptedPods, [pod]: now },
     },
   };
+}
+
+/** A pod that is not ready counts as healthy nowhere: it goes without spending anything. */
+function maySpendNothing(pod: Pod, { spec, status }: PodDisruptionBudget): boolean {
+  if (isPodReady(pod)) return false;
+  const desired = status?.desiredHealthy ?? 0;
+  return (
+    spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow' ||
+    (desired > 0 && (status?.currentHealthy ?? 0) >= desired)
+  );
+}
+
+/** A dry run may be asked for by the query or by the eviction itself, as `kubectl drain` does. Throws when they differ. */
+function isDryRunOf({ context, dryRun }: RestRequest, eviction: JsonObject): boolean {
+  const asked = strs(obj(eviction.deleteOptions).dryRun);
+  if (asked.length === 0 || !dryRun) return dryRun || asked.length > 0;
+  const queried = context.query.getAll('dryRun');
+  if (asked.join() === queried.join()) return true;
+  throw internalError(
+    new Error(
+      `Non-matching dry-run options in request and content: [${queried.join(' ')}] and [${asked.join(' ')}]`,
+    ),
+  );
 }
 
 function deleteOptionsOf(eviction: JsonObject): DeleteOptions {
@@ -66,11 +105,73 @@ function deleteOptionsOf(eviction: JsonObject): DeleteOptions {
   };
 }
 
+/** Spends what its budget has to be asked for. True: it goes without, as long as it is not ready. */
+async function spentNothing(
+  request: RestRequest,
+  pod: Pod,
+  budgets: readonly PodDisruptionBudget[],
+  dryRun: boolean,
+): Promise<boolean> {
+  if (budgets.length > 1) {
+    throw new StatusError(
+      500,
+      'InternalError',
+      'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+    );
+  }
+  const [budget] = budgets;
+  if (budget === undefined) return false;
+  if (maySpendNothing(pod, budget)) return true;
+  const now = rfc3339(request.clock.now());
+  await request
+    .store('policy', 'poddisruptionbudgets')
+    .update(
+      request.namespace,
+      budget.metadata?.name ?? '',
+      (current) =>
+        spend(current as unknown as PodDisruptionBudget, request.name, now) as unknown as JsonObject,
+      { subresource: 'status', dryRun },
+    );
+  return false;
+}
+
+/** Whoever changes the pod meanwhile is not slept upon: what it became is looked at. */
+const attempts = 20;
+
 export function createPodEviction(live: LiveObjects): RestHandler {
   const budgetsOf = (pod: Pod): PodDisruptionBudget[] =>
     live
       .list(poddisruptionbudgets, { namespace: pod.metadata?.namespace ?? '' })
       .filter((budget) => matchesSelector(selectorFrom(budget.spec?.selector), pod.metadata?.labels ?? {}));
+
+  const evict = async (request: RestRequest, eviction: JsonObject, dryRun: boolean): Promise<void> => {
+    const store = request.store('', 'pods');
+    const asked = deleteOptionsOf(eviction);
+    const remove = (options: DeleteOptions): Promise<unknown> =>
+      store.delete(request.namespace, request.name, options, {
+        context: undefined,
+        dryRun,
+        subresource: '',
+        fieldManager: '',
+      });
+    for (let left = attempts; ; left--) {
+      const pod = store.served(store.cached(request.namespace, request.name).value) as unknown as Pod;
+      const pending = needsNoBudget(pod) && !isPodTerminal(pod) && !isPodTerminating(pod);
+      const budgets = needsNoBudget(pod) ? [] : budgetsOf(pod);
+      const unready = await spentNothing(request, pod, budgets, dryRun);
+      // It must not have become ready since.
+      const isHeld = (pending || unready) && asked.resourceVersion === undefined;
+      const { resourceVersion } = pod.metadata;
+      try {
+        await remove(isHeld ? { ...asked, resourceVersion } : asked);
+        return;
+      } catch (error) {
+        if (!isHeld || !isStatusError(error, 'Conflict')) throw error;
+        if (unready) throw stillProcessed(budgets[0]!.metadata?.name ?? '');
+        if (left <= 1) throw error;
+      }
+    }
+  };
 
   const create = async (request: RestRequest): Promise<RestAnswer> => {
     const eviction = request.object ?? {};
@@ -78,37 +179,7 @@ export function createPodEviction(live: LiveObjects): RestHandler {
     if (named !== '' && named !== request.name) {
       throw badRequest('name in URL does not match name in Eviction object');
     }
-    const store = request.store('', 'pods');
-    const pod = store.served(store.cached(request.namespace, request.name).value) as unknown as Pod;
-    if (!needsNoBudget(pod)) {
-      const budgets = budgetsOf(pod);
-      if (budgets.length > 1) {
-        throw new StatusError(
-          500,
-          'InternalError',
-          'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
-        );
-      }
-      const [budget] = budgets;
-      if (budget !== undefined) {
-        const now = rfc3339(request.clock.now());
-        await request
-          .store('policy', 'poddisruptionbudgets')
-          .update(
-            request.namespace,
-            budget.metadata?.name ?? '',
-            (current) =>
-              spend(current as unknown as PodDisruptionBudget, request.name, now) as unknown as JsonObject,
-            { subresource: 'status', dryRun: request.dryRun },
-          );
-      }
-    }
-    await store.delete(request.namespace, request.name, deleteOptionsOf(eviction), {
-      context: undefined,
-      dryRun: request.dryRun,
-      subresource: '',
-      fieldManager: '',
-    });
+    await evict(request, eviction, isDryRunOf(request, eviction));
     return {
       status: 201,
       object: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 },

@@ -1,4 +1,5 @@
 // What both kinds of admission policies do alike: which of them are for a request, and the language of policies loaded with the first.
+import { loadOnce } from '../../../base/load-once.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import type { AnyBinding, AnyPolicy, PolicyHook } from './policy.ts';
 import { isBeyondPolicies, type PolicyDeps, type PolicyMatch } from './policy-match.ts';
@@ -15,12 +16,12 @@ export function decidedByPolicies<P extends AnyPolicy, B extends AnyBinding>(
   inForce: () => readonly PolicyHook<P, B>[],
   load: () => Promise<Decide<P, B>>,
 ): (request: AdmissionRequest) => Promise<void> | undefined {
-  let loading: Promise<Decide<P, B>> | undefined;
+  const loaded = loadOnce(load);
   const ask = async (request: AdmissionRequest, hooks: readonly PolicyHook<P, B>[]): Promise<void> => {
     const matches = await deps.matcher.matches(hooks, request);
     if (matches.length === 0) return;
-    loading ??= load();
-    await (await loading)(request, matches, hooks);
+    const decide = await loaded();
+    await decide(request, matches, hooks);
   };
   return (request) => {
     const hooks = inForce();

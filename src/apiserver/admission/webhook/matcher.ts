@@ -175,7 +175,7 @@ export class WebhookMatcher {
   }
 
   #isNamespaceSelected(selector: Selector, request: AdmissionRequest): boolean | 'missing' {
-    if (isEverything(selector) || namespaceOf(request) === '') return true;
+    if (isEverything(selector) || (namespaceOf(request) === '' && !isNamespace(request))) return true;
     const { operation, subresource, object } = request;
     // Its new labels count, which are not stored yet.
     if (isNamespace(request) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'))

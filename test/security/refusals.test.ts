@@ -1,0 +1,24 @@
+// What is wrong with a request is told at a length that has to do with the request, not with its square.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startTestControlPlane, user } from '../../src/controlplane/testing/test-control-plane.ts';
+
+const plane = await startTestControlPlane();
+after(() => plane.close());
+const { ask } = plane;
+
+test('a manager of fields of thousands of letters that are none: one fault, where each told of all of it', async () => {
+  const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  const review = { spec: { nonResourceAttributes: { path: '/', verb: 'get' } } };
+  const asked = (letters: number) =>
+    ask('POST', `${reviews}?fieldManager=${'%01'.repeat(letters)}`, review, { user: user('eve') });
+  // 350 MB of answer and 1.5 GB of memory at 5,000 letters; at 20,000 the server ended.
+  const refused = await asked(20_000);
+  assert.equal(refused.status, 422);
+  assert.equal(
+    refused.message,
+    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+  );
+  const short = await asked(2);
+  assert.match(short.message, /invalid character U\+0001 \(at position 0\).*\(at position 1\)\]$/);
+});

@@ -65,19 +65,21 @@ export const duplicate = (field: string, value: unknown): FieldError =>
 export const notFound = (field: string, value: unknown): FieldError =>
   error('FieldValueNotFound', field, `Not found: ${show(value)}`);
 
+/** Tens of thousands of values may be none of the same few. */
+const supportedTexts = new WeakMap<readonly string[], string>();
+
+function supportedText(supported: readonly string[]): string {
+  let text = supportedTexts.get(supported);
+  if (text === undefined) {
+    const values = [...supported].sort().map((v) => JSON.stringify(v));
+    text = values.length > 0 ? `: supported values: ${values.join(', ')}` : '';
+    supportedTexts.set(supported, text);
+  }
+  return text;
+}
+
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
-  error(
-    'FieldValueNotSupported',
-    field,
-    `Unsupported value: ${show(value)}${
-      supported.length > 0
-        ? `: supported values: ${[...supported]
-            .sort()
-            .map((v) => JSON.stringify(v))
-            .join(', ')}`
-        : ''
-    }`,
-  );
+  error('FieldValueNotSupported', field, `Unsupported value: ${show(value)}${supportedText(supported)}`);
 
 export const tooLong = (field: string, maxBytes: number): FieldError =>
   error('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);

@@ -55,6 +55,27 @@ const ways: readonly (readonly [what: string, ask: () => Promise<Answer>, status
     201,
   ],
   [
+    'spread over places',
+    () =>
+      create('spread', {
+        topologySpreadConstraints: list(11_000, (i) => ({
+          maxSkew: 1,
+          topologyKey: `k${i}`,
+          whenUnsatisfiable: 'DoNotSchedule',
+        })),
+      }),
+    201,
+  ],
+  [
+    'usages of a certificate',
+    () =>
+      plane.ask('POST', '/apis/certificates.k8s.io/v1/certificatesigningrequests', {
+        metadata: { name: 'usages' },
+        spec: { signerName: 'a.b/c', request: 'AAAA', usages: list(45_000, (i) => `u${i}`) },
+      }),
+    422,
+  ],
+  [
     'annotations of containers',
     () =>
       create(

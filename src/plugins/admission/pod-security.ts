@@ -97,13 +97,8 @@ function isSignificant(now: JudgedPod, old: JudgedPod): boolean {
     a.length !== b.length || a.some((c, i) => differs(c, b[i]));
   if (changed(now.spec.containers, old.spec.containers)) return true;
   if (changed(now.spec.initContainers ?? [], old.spec.initContainers ?? [])) return true;
-  const known = old.spec.ephemeralContainers ?? [];
-  return (now.spec.ephemeralContainers ?? []).some((c) =>
-    differs(
-      c,
-      known.find((o) => o.name === c.name),
-    ),
-  );
+  const known = Map.groupBy(old.spec.ephemeralContainers ?? [], ({ name }) => name);
+  return (now.spec.ephemeralContainers ?? []).some((c) => differs(c, known.get(c.name)?.[0]));
 }
 
 const annotation = (name: string): string => `pod-security.kubernetes.io/${name}`;

@@ -2,7 +2,7 @@
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import type { JsonObject } from '../../../apimachinery/json.ts';
 import { bool, isObject, obj, str, strs } from '../../../apimachinery/json-access.ts';
-import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { type Errors, repeated } from '../../../apimachinery/validation/checks.ts';
 
 const listType = 'x-kubernetes-list-type';
 const mapType = 'x-kubernetes-map-type';
@@ -56,6 +56,7 @@ function mapListErrors(schema: JsonObject, path: string): Errors {
     return [...errors, invalid(`${path}.items.type`, str(items['type']), why)];
   }
   const properties = obj(items['properties']);
+  const again = repeated(keys);
   keys.forEach((key, i) => {
     const at = `${path}.${mapKeys}`;
     const type = Object.hasOwn(properties, key) ? str(obj(properties[key])['type']) : undefined;
@@ -68,7 +69,7 @@ function mapListErrors(schema: JsonObject, path: string): Errors {
           `must be a scalar type if parent array's ${listType} is map`,
         ),
       );
-    if (keys.indexOf(key) < i) errors.push(invalid(at, keys, 'must not contain duplicate entries'));
+    if (again.has(i)) errors.push(invalid(at, keys, 'must not contain duplicate entries'));
   });
   return errors;
 }

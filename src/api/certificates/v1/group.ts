@@ -3,6 +3,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { humanDuration } from '../../../apimachinery/human-duration.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { repeated } from '../../../apimachinery/validation/checks.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import type { CertificateSigningRequest } from '../../generated/types/certificates-v1.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
@@ -88,8 +89,7 @@ export const certificatesV1: GroupBehaviours<{ certificatesigningrequests: Certi
         for (const [i, usage] of usages.entries())
           if (!knownUsages.includes(usage))
             errors.push(notSupported(`spec.usages[${i}]`, usage, knownUsages));
-        for (const [i, usage] of usages.entries())
-          if (usages.indexOf(usage) < i) errors.push(duplicate(`spec.usages[${i}]`, usage));
+        for (const i of repeated(usages)) errors.push(duplicate(`spec.usages[${i}]`, usages[i]!));
         const signer = o.spec?.signerName ?? '';
         if (signer === 'kubernetes.io/legacy-unknown')
           errors.push(

@@ -226,6 +226,7 @@ export function validateSpread(
   path: string,
 ): Errors {
   const ids = (constraints ?? []).map((c) => `${c.topologyKey ?? ''}, ${c.whenUnsatisfiable ?? ''}`);
+  const lastOf = new Map(ids.map((id, i) => [id, i]));
   return (constraints ?? []).flatMap((c, i) => {
     const at = `${path}[${i}]`;
     const errors: Errors = [];
@@ -236,7 +237,7 @@ export function validateSpread(
       ...oneOf(`${at}.whenUnsatisfiable`, c.whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway']),
     );
     const id = ids[i]!;
-    if (ids.lastIndexOf(id) > i) errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${id}}`));
+    if (lastOf.get(id)! > i) errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${id}}`));
     const minDomains = c.minDomains;
     if (minDomains !== undefined) {
       if ((minDomains ?? 0) <= 0)

@@ -6,6 +6,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { eventually } from '../harness/eventually.ts';
 
 let plane: TestControlPlane;
 before(async () => {
@@ -99,6 +100,52 @@ for (const [what, ask, status] of ways)
     assert.equal(answer.status, status, answer.text.slice(0, 500));
     assert.ok(user < 2_500_000, `${user / 1000} ms`);
   });
+
+async function define(kind: string, spec: object): Promise<(name: string, spec: unknown) => Promise<Answer>> {
+  const plural = `${kind.toLowerCase()}s`;
+  const schema = { type: 'object', properties: { spec } };
+  const made = await plane.ask('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural, kind },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+    },
+  });
+  assert.equal(made.status, 201, made.text.slice(0, 500));
+  const apiVersion = 'example.com/v1';
+  const url = `/apis/${apiVersion}/namespaces/default/${plural}`;
+  await eventually(async () => assert.equal((await plane.ask('GET', url)).status, 200));
+  return (name, of) => plane.ask('POST', url, { apiVersion, kind, metadata: { name }, spec: of });
+}
+
+test('thousands of choices that a schema gives to thousands of values are not tried without end', async () => {
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const many = Object.fromEntries(list(9_900, (i) => [`y${i}`, i]));
+  const named = await define('Named', { ...anything, anyOf: list(5_000, (i) => ({ required: [`x${i}`] })) });
+  // Seven seconds.
+  const from = process.cpuUsage();
+  assert.match((await named('a', many)).message, /must validate at least one schema \(anyOf\)$/);
+  assert.equal((await named('b', { ...many, x4999: 1 })).status, 201);
+  const limits = list(5_000, (i) => ({ properties: { [`y${i}`]: { maximum: -1 } } }));
+  const bounded = await define('Bounded', { ...anything, anyOf: limits });
+  assert.equal((await bounded('a', { y1: -2 })).status, 201);
+  assert.match(
+    (await bounded('b', many)).message,
+    /: <nil>: Invalid value: the object has too many values for the choices of its schema to be tried; use fewer$/,
+  );
+  const texts = list(20_000, (i) => `t${i}`);
+  const chosen = await define('Chosen', { type: 'array', items: { type: 'string', enum: texts } });
+  assert.equal((await chosen('a', texts)).status, 201);
+  const refused = await chosen(
+    'b',
+    list(20_000, (i) => `u${i}`),
+  );
+  assert.match(refused.message, /spec\[0\]: Unsupported value: "u0": supported values: "t0", "t1"/);
+  const { user } = process.cpuUsage(from);
+  assert.ok(user < 6_000_000, `${user / 1000} ms`);
+});
 
 test('a toleration may last longer, and may not be lost', async () => {
   const tolerations = [{ key: 'a', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5 }];

@@ -2,7 +2,7 @@
 import { compilePattern, type Pattern } from '../../base/regular-expression.ts';
 import { jsonEqual } from '../equality.ts';
 import type { FieldError } from '../field-error.ts';
-import { invalid, notSupported, required, tooMany } from '../field-error.ts';
+import { invalid, notSupported, required, tooMany, unfit } from '../field-error.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { isObject, objs, strs } from '../json-access.ts';
 import type { Correlated } from './correlated.ts';
@@ -24,6 +24,12 @@ const patterns = new Map<string, Pattern | undefined>();
  */
 const maxSteps = 50_000_000;
 let steps = 0;
+/**
+ * Values times the schemas that each of them is held to: about half a second. Choices (anyOf, oneOf) hold all of a value to
+ * each of theirs, thousands of values to thousands of choices.
+ */
+const maxChecks = 2_000_000;
+let checks = 0;
 
 function patternOf(source: string): Pattern | undefined {
   if (!patterns.has(source)) {
@@ -44,7 +50,12 @@ function patternOf(source: string): Pattern | undefined {
 export function validateStructural(value: Json, schema: StructuralSchema, change?: Correlated): FieldError[] {
   const errors: FieldError[] = [];
   steps = 0;
+  checks = 0;
   check(value, schema, '', errors, change);
+  if (checks > maxChecks)
+    return [
+      unfit('<nil>', 'the object has too many values for the choices of its schema to be tried; use fewer'),
+    ];
   return errors.slice(0, maxErrors);
 }
 
@@ -78,7 +89,7 @@ function check(
   errors: FieldError[],
   change: Correlated | undefined,
 ): void {
-  if (value === undefined || errors.length >= maxErrors) return;
+  if (value === undefined || errors.length >= maxErrors || ++checks > maxChecks) return;
   if (value === null && isNullable(schema)) return;
   const before = errors.length;
   checkValue(value, schema, path, errors, change);
@@ -120,14 +131,33 @@ const wrongType = (path: string, value: Json, wanted: string): FieldError => ({
 function checkEnum(value: Json, schema: StructuralSchema, path: string, errors: FieldError[]): void {
   const allowed = schema['enum'];
   if (!Array.isArray(allowed) || allowed.length === 0) return;
-  if (allowed.some((one) => jsonEqual(one, value))) return;
-  errors.push(
-    notSupported(
-      place(path),
-      value,
-      allowed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))),
-    ),
-  );
+  const { texts, others, shown } = choicesOf(allowed);
+  if (typeof value !== 'string') checks += others.length;
+  if (typeof value === 'string' ? texts.has(value) : others.some((one) => jsonEqual(one, value))) return;
+  errors.push(notSupported(place(path), value, shown));
+}
+
+interface Choices {
+  readonly texts: ReadonlySet<string>;
+  readonly others: readonly Json[];
+  /** As refusals list them. */
+  readonly shown: readonly string[];
+}
+
+/** Tens of thousands of values may be compared with as many: what is the same for all is worked out once. */
+const choices = new WeakMap<readonly Json[], Choices>();
+
+function choicesOf(allowed: readonly Json[]): Choices {
+  let found = choices.get(allowed);
+  if (found === undefined) {
+    found = {
+      texts: new Set(allowed.filter((one) => typeof one === 'string')),
+      others: allowed.filter((one) => typeof one !== 'string'),
+      shown: allowed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))),
+    };
+    choices.set(allowed, found);
+  }
+  return found;
 }
 
 const numberIn = (schema: StructuralSchema, name: string): number | undefined => {
@@ -234,17 +264,20 @@ function checkObject(
   change: Correlated | undefined,
 ): void {
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
-  const names = Object.keys(value);
-  const count = names.length;
   const min = numberIn(schema, 'minProperties');
   const max = numberIn(schema, 'maxProperties');
+  const values = valuesOf(schema);
+  // A choice often names what must be there, and nothing else: it need not go through all that is.
+  const needsNames = min !== undefined || max !== undefined || values !== undefined || schema['properties'];
+  const names = needsNames ? Object.keys(value) : noNames;
+  const count = names.length;
+  checks += count;
   if (min !== undefined && count < min)
     errors.push(invalid(place(path), count, `${inBody(path)} should have at least ${min} properties`));
   if (max !== undefined && count > max) errors.push(tooMany(place(path), count, max));
   const needed = schema['required'];
   for (const name of needed === undefined ? noNames : strs(needed))
     if (!Object.hasOwn(value, name) || value[name] === undefined) errors.push(required(at(name)));
-  const values = valuesOf(schema);
   for (const name of names) {
     const inner = propertyOf(schema, name) ?? values;
     if (inner === undefined || inner === true) continue;

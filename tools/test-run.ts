@@ -1,5 +1,5 @@
 // Runs test files with node:test in child processes and adds up the results.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -56,11 +56,10 @@ const sumOf = (all: readonly Totals[]): Totals => ({
   skipped: all.reduce((sum, { skipped }) => sum + skipped, 0),
 });
 
-async function runProcess(options: RunFiles, flags: readonly string[]): Promise<Totals> {
-  const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
-  if (options.files.length === 0) return totals;
+/** Of a run of its files by node:test. */
+function commandOf(options: RunFiles, flags: readonly string[]): string[] {
   const reporter = new URL('./test-reporter.mjs', import.meta.url).href;
-  const args = [
+  return [
     ...(options.prefix ?? []),
     process.execPath,
     '--test',
@@ -72,15 +71,23 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
     ...(options.namePatterns ?? []).map((pattern) => `--test-name-pattern=${pattern}`),
     ...options.files,
   ];
+}
+
+async function runProcess(options: RunFiles, flags: readonly string[]): Promise<Totals> {
+  const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
+  if (options.files.length === 0) return totals;
+  const args = commandOf(options, flags);
   const child = spawn(args[0]!, args.slice(1), {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...compileCache(), ...options.env, NODE_ENV: 'test' },
   });
+  const silence = endWhenSilent(child, options.timeoutMs + patienceMs, totals);
   const stderr = new Map<string, string>();
   const passed = new Set<string>();
   const otherwise = new Set<string>();
   let events = 0;
   for await (const text of createInterface({ input: child.stdout })) {
+    silence.refresh();
     let line: Line;
     try {
       line = JSON.parse(text);
@@ -116,6 +123,7 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
       if (said) console.log(indent(`stderr of ${file}:\n${said.slice(-4000)}`));
     }
   }
+  clearTimeout(silence);
   const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode];
   if (code === 0) for (const file of passed) if (!otherwise.has(file)) options.onPassed?.(file);
   if (code !== 0 && totals.failed === 0) {
@@ -126,6 +134,18 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
   }
   return totals;
 }
+
+const patienceMs = 300_000;
+
+/** A file whose tests have ended may hold a timer or a socket, and Node waits for it without end: it is ended, as a failure. */
+const endWhenSilent = (child: ChildProcess, ms: number, totals: Totals): NodeJS.Timeout =>
+  setTimeout(() => {
+    totals.failed++;
+    console.log(
+      `FAIL  no test has ended for ${ms / 1000} s: a file does not end, or a test ignores its time`,
+    );
+    child.kill();
+  }, ms);
 
 const indent = (text: string): string =>
   text

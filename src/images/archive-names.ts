@@ -21,10 +21,14 @@ export function plainName(written: string, type: string | null | undefined): str
   return name;
 }
 
+/** Whether an image of that name is the node's own. */
+export const isReserved = (name: string): boolean =>
+  name.trim().toLowerCase().split(/[:@]/, 1)[0] === pauseRepository;
+
 /** Throws ImageError for a name that is not the image's to take. */
 export function refuseReserved(names: readonly string[]): void {
   for (const name of names)
-    if (name.trim().toLowerCase().split(/[:@]/, 1)[0] === pauseRepository)
+    if (isReserved(name))
       throw new ImageError(
         `the archive names an image ${JSON.stringify(name.slice(0, 200))}: that is the sandbox of every pod on a node; give the image another name`,
       );

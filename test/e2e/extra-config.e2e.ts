@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { isAlive } from '../../src/cmd/cluster/own-processes.ts';
+import { endSupervisor } from '../../src/cmd/supervisor/supervise-cluster.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -69,19 +71,21 @@ const stored = (): Buffer =>
       .map((entry) => readFileSync(join(entry.parentPath, entry.name))),
   );
 
-async function flagsHold(map: string): Promise<void> {
-  await cluster.kubectl.ok(['create', 'configmap', map]);
-  await eventually(() => assert.ok(audited(map)), { timeoutMs: 20_000 });
+/** What becomes of IfNotPresent. */
+async function pullPolicyOf(pod: string): Promise<string> {
   await cluster.kubectl.ok([
     'run',
-    map,
+    pod,
     '--image=registry.example/some:1',
     '--image-pull-policy=IfNotPresent',
   ]);
-  assert.equal(
-    await cluster.kubectl.ok(['get', 'pod', map, '-o', 'jsonpath={.spec.containers[0].imagePullPolicy}']),
-    'Always',
-  );
+  return cluster.kubectl.ok(['get', 'pod', pod, '-o', 'jsonpath={.spec.containers[0].imagePullPolicy}']);
+}
+
+async function flagsHold(map: string): Promise<void> {
+  await cluster.kubectl.ok(['create', 'configmap', map]);
+  await eventually(() => assert.ok(audited(map)), { timeoutMs: 20_000 });
+  assert.equal(await pullPolicyOf(map), 'Always');
   await cluster.kubectl.ok(['create', 'secret', 'generic', map, `--from-literal=a=plain-${map}-text`]);
   await cluster.kubectl.ok(['create', 'configmap', `${map}-told`, `--from-literal=a=told-${map}-text`]);
   const text = stored();
@@ -148,16 +152,21 @@ test('down --keep and up keep them; the next up changes one and forgets another'
   await cluster.porthole(['down', '--name', name, '--keep']);
   const third = await cluster.porthole(['up', '--name', name, ...simulated]);
   assert.equal(third.code, 0, third.stderr);
-  await cluster.kubectl.ok([
-    'run',
-    'third',
-    '--image=registry.example/some:1',
-    '--image-pull-policy=IfNotPresent',
+  assert.equal(await pullPolicyOf('third'), 'IfNotPresent');
+});
+
+test('where nothing runs any more, as after a reboot, they count at once', limit, async () => {
+  await endSupervisor(paths.root, 10_000);
+  const { processes } = readClusterState(paths)!;
+  for (const { pid } of processes.filter(isAlive)) process.kill(pid, 'SIGKILL');
+  await eventually(() => assert.deepEqual(processes.filter(isAlive), []));
+  const { code, stderr } = await cluster.porthole([
+    ...['up', '--name', name, ...simulated],
+    ...extra('apiserver.enable-admission-plugins=AlwaysPullImages'),
   ]);
-  assert.equal(
-    await cluster.kubectl.ok(['get', 'pod', 'third', '-o', 'jsonpath={.spec.containers[0].imagePullPolicy}']),
-    'IfNotPresent',
-  );
+  assert.equal(code, 0, stderr);
+  assert.doesNotMatch(stderr, /counts from the next start/);
+  assert.equal(await pullPolicyOf('fourth'), 'Always');
 });
 
 test('a flag or a file that is wrong is an error of up, and nothing is made', limit, async () => {

@@ -186,9 +186,7 @@ test('a node goes when its pods have gone, which a budget may hold up', limit, a
       },
     ),
   );
-  // Images that were loaded before a node came are not on it.
-  const loaded = await cluster.porthole(['image', 'build-samples', '--name', name], { timeoutMs: 300_000 });
-  assert.equal(loaded.code, 0, loaded.stderr);
+  // Their image was loaded before these nodes came: it came with them.
   await cluster.kubectl.ok(['rollout', 'status', 'deploy/held', '--timeout=50s']);
   await cluster.kubectl.ok(['rollout', 'status', 'ds/everywhere', '--timeout=50s']);
   const here = ['--name', name];

@@ -422,7 +422,7 @@ test('one that is deleted while it runs ends, and the next one begins', async (t
 });
 
 /** What the thread worked between two timers, in milliseconds: not how long it waited for a processor. */
-function processorTurns(): () => [longest: number, usual: number] {
+function processorTurns(t: TestContext): () => [longest: number, usual: number] {
   const took: number[] = [];
   let before = process.threadCpuUsage();
   const timer = setInterval(() => {
@@ -430,6 +430,7 @@ function processorTurns(): () => [longest: number, usual: number] {
     took.push((system + user) / 1000);
     before = process.threadCpuUsage();
   }, 1);
+  t.after(() => clearInterval(timer));
   return () => {
     clearInterval(timer);
     took.sort((a, b) => b - a);
@@ -437,11 +438,11 @@ function processorTurns(): () => [longest: number, usual: number] {
   };
 }
 
-test('ten thousand objects do not keep anybody else waiting', async (t) => {
+test('thousands of objects do not keep anybody else waiting', async (t) => {
   const cluster = await start(t);
   const { server } = cluster;
   await define(cluster, 'grains', 'Grain');
-  const all = Array.from({ length: 10_000 }, (_, i) => `g${i}`);
+  const all = Array.from({ length: 3_000 }, (_, i) => `g${i}`);
   for (let i = 0; i < all.length; i += 100)
     await Promise.all(
       all
@@ -451,14 +452,18 @@ test('ten thousand objects do not keep anybody else waiting', async (t) => {
         ),
     );
   await storeInV2(cluster, 'grains');
-  const turns = processorTurns();
+  const turns = processorTurns(t);
   await create(cluster, 'grains', { group, resource: 'grains' });
-  await eventually(async () => {
+  const isOver = async (): Promise<void> => {
     const { body } = await server.ask('GET', `${migrations}/grains`);
     assert.ok(body['status'] !== undefined);
     const { conditions = [] } = body['status'] as { conditions?: { type: string }[] };
-    assert.ok(conditions.some(({ type }) => type === 'Succeeded'));
-  });
+    assert.ok(
+      conditions.some(({ type }) => type === 'Succeeded'),
+      JSON.stringify(conditions),
+    );
+  };
+  await eventually(isOver);
   const [longest, usual] = turns();
   t.diagnostic(`99 % of turns took ${usual} ms of the processor, the longest ${longest} ms`);
   assert.ok(usual < 50 && longest < 200, `${usual} ms, ${longest} ms`);

@@ -23,6 +23,7 @@ import {
 import { deleteNode, drainNode } from './drain-node.ts';
 import { endContainers } from './end-containers.ts';
 import { sayWhenInterrupted } from './interrupted.ts';
+import { shareLoadedImages } from './node-images.ts';
 import { isNodeName, nextNodeName, parseNodeName } from './node-name.ts';
 import { endProcesses } from './own-processes.ts';
 import { buildBeneath } from './prepare-machine.ts';
@@ -97,6 +98,7 @@ export async function addNode(
       `node ${wanted.name} of cluster ${where.name} is begun; the same command with its name goes on with it, porthole node remove ${wanted.name} --name ${where.name} takes it out`,
     );
     const now = await bringUp(wantedWith(where, state, nodes), progress);
+    if (now.runtime === 'containerd') await shareLoadedImages({ ...where, node: wanted.name }, progress);
     return now.nodes.find(({ name }) => name === wanted.name)!;
   });
 }

@@ -7,10 +7,12 @@ import { fullNameOf, parseImageReference } from '../../component-helpers/image-r
 import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
 import { archiveBytes } from '../../images/archive-entries.ts';
 import { checkArchiveFile } from '../../images/archive-file.ts';
-import { refuseReserved } from '../../images/archive-names.ts';
+import { isReserved, refuseReserved } from '../../images/archive-names.ts';
 import { type CheckedArchive, type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
 import { ctr } from '../../images/ctr.ts';
-import { imageForNode } from '../../images/image-for-node.ts';
+import { type HeldImage, heldImage } from '../../images/held-image.ts';
+import { type ImageForNode, imageForNode } from '../../images/image-for-node.ts';
+import { ImageError, type NodePlatform } from '../../images/image-index.ts';
 import { loadImage, loadKept } from '../../images/load-image.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -81,37 +83,49 @@ function reasonAgainst(
   return refused.length < matches.length ? undefined : refused[0];
 }
 
+/** On what was loaded here: a node that comes later gets it, and nothing that can be pulled. */
+const loadedLabel = 'porthole.dev/loaded';
+
+async function labelled(address: string, names: readonly string[]): Promise<readonly string[]> {
+  // Each node has the sandbox's image of its own.
+  for (const name of names.filter((one) => !isReserved(one)))
+    await ctr(linuxProcesses, address, ['images', 'label', name, `${loadedLabel}=true`]);
+  return names;
+}
+
 /** `file` is checked or of our own making. */
-const importInto = (node: Target, file: string): Promise<readonly string[]> =>
-  loadImage({
-    processes: linuxProcesses,
-    address: node.address,
-    file,
-    platform: `${node.os}/amd64`,
-    checked: true,
-  });
+async function importInto(node: Target, file: string): Promise<readonly string[]> {
+  const { address } = node;
+  const platform = `${node.os}/amd64`;
+  return labelled(
+    address,
+    await loadImage({ processes: linuxProcesses, address, file, platform, checked: true }),
+  );
+}
+
+const platformOf = ({ os, windowsBuild = 0 }: Target): NodePlatform => ({
+  os,
+  architecture: 'amd64',
+  build: windowsBuild,
+});
 
 /** Of an index only what the node runs, which is what was checked: containerd, on Linux, knows nothing of Windows versions. */
-async function loadInto(
-  node: Target,
-  archive: CheckedArchive,
-  work: string,
-  tag: string | undefined,
-): Promise<readonly string[]> {
-  const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
-  const grpc = createGrpcClient(systemClock, `unix://${node.address}`);
+async function loadInto(node: Target, image: ImageForNode, work: string): Promise<readonly string[]> {
+  const { address, contentRoot } = node;
+  const grpc = createGrpcClient(systemClock, `unix://${address}`);
   try {
-    return await loadKept({
+    const names = await loadKept({
       processes: linuxProcesses,
-      address: node.address,
+      address,
       platform: `${node.os}/amd64`,
       grpc,
       clock: systemClock,
       random: systemRandom,
-      contentRoot: node.contentRoot,
-      image: imageForNode(archive, platform, tag),
+      contentRoot,
+      image,
       work: join(work, node.name),
     });
+    return await labelled(address, names);
   } finally {
     grpc.close();
   }
@@ -199,7 +213,7 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
     if (fitting.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);
     const names = fitting.map((node) => node.name).join(', ');
     const loaded = await progress.step(`loaded into ${names}`, () =>
-      onEach(fitting, (node) => loadInto(node, image, work, tag)),
+      onEach(fitting, (node) => loadInto(node, imageForNode(image, platformOf(node), tag), work)),
     );
     for (const refusal of refusals) progress.say(`  ${refusal}`);
     return loaded;
@@ -244,4 +258,51 @@ export async function listImages(where: Where): Promise<NodeImage[]> {
     const text = await ctr(linuxProcesses, address, ['images', 'ls', '-q']);
     return text.split('\n').filter((name) => name !== '' && !name.startsWith('sha256:'));
   });
+}
+
+/** What was loaded into a node, as `ctr images ls` prints it: name, type and digest first. */
+async function loadedImages({ address }: Target): Promise<HeldImage[]> {
+  const table = await ctr(linuxProcesses, address, ['images', 'ls', `labels."${loadedLabel}"==true`]);
+  return table
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(/\s+/))
+    .flatMap(([name, , digest]) => (name && digest ? [{ name, digest }] : []));
+}
+
+/**
+ * What was loaded into other nodes of its kind comes to a node that was added: their layers are linked, not copied. Throws Error
+ * with the next step when one does not come; the others do.
+ */
+export async function shareLoadedImages(
+  where: Where & { readonly node: string },
+  progress: Progress,
+): Promise<void> {
+  const targets = targetsOf(where);
+  const node = targets.find(({ name }) => name === where.node)!;
+  const alike = targets.filter(
+    (one) => one !== node && one.os === node.os && one.windowsBuild === node.windowsBuild,
+  );
+  const missing = new Map<string, () => ImageForNode>();
+  for (const one of alike)
+    for (const held of await loadedImages(one))
+      missing.set(held.name, () => heldImage(one.contentRoot, held, platformOf(node)));
+  for (const { name } of await loadedImages(node)) missing.delete(name);
+  if (missing.size === 0) return;
+  const what = missing.size === 1 ? 'the image that was' : `the ${missing.size} images that were`;
+  await progress.step(`${what} loaded into others of its kind`, async (detail) =>
+    withWorkFolder(clusterPaths(where.home, where.name).root, async (work) => {
+      for (const [name, image] of missing) {
+        detail(name);
+        await loadInto(node, image(), work).catch((cause: unknown) => {
+          throw Object.assign(
+            new ImageError(`${name} does not come to ${node.name}: ${(cause as Error).message}`, cause),
+            {
+              next: `porthole image load <archive> --name ${where.name} --node ${node.name}`,
+            },
+          );
+        });
+      }
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 // porthole up: from nothing, or from what a crash left, to a cluster whose nodes are all Ready.
 import { statSync } from 'node:fs';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { checkBindAddress, everyMachineAddress } from '../compose/listen-addresses.ts';
 import type { Progress } from '../progress.ts';
@@ -13,6 +14,7 @@ import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } f
 import { mergeExtraFlags, saySame } from './extra-config.ts';
 import { interruptedUp, sayWhenInterrupted } from './interrupted.ts';
 import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
+import { runningProcesses } from './what-runs.ts';
 
 export interface UpOptions extends Settings {
   readonly nodes: readonly PlannedNode[];
@@ -70,11 +72,15 @@ function checkRegistryConfig(dir: string | undefined): void {
 
 /** Throws what server or agents would say of them: they are asked before anything is made. */
 async function checkedExtraConfig(
-  { extraConfig, name }: UpOptions,
+  { extraConfig, home, name }: UpOptions,
   known: ClusterState | undefined,
   progress: Progress,
 ): Promise<UpOptions['extraConfig']> {
-  const isNew = known === undefined || known.kept === true;
+  // After a reboot nothing runs of a cluster that nobody took down.
+  const isNew =
+    known === undefined ||
+    known.kept === true ||
+    (await runningProcesses(linuxFiles, clusterPaths(home, name), known)).length === 0;
   // It is much to read, and seldom needed.
   if (extraConfig === undefined && (!isNew || known?.extraConfig === undefined)) return undefined;
   const { checkExtraConfig, resolvedExtraConfig } = await import('../check-extra-config.ts');

@@ -29,7 +29,7 @@ interface AddFlags extends Flags {
 function addCommand(): Command {
   return new Command('add')
     .description(
-      'add a node to a cluster that is up; returns when it is Ready. What porthole image load has put into the others before is loaded again for it',
+      'add a node to a cluster that is up; returns when it is Ready and has what porthole image put into others of its kind',
     )
     .argument('[node]', 'its name; default: the next that is free, as linux-2')
     .option('--name <name>', 'name of the cluster', 'default')

@@ -1,7 +1,8 @@
 // What patching and tracking ownership cost on a pod of 2.5 KB, beside parsing its JSON once.
 import { readFileSync } from 'node:fs';
 import type { JsonObject, SchemaSource, TypeSchema } from '../src/apimachinery/declaration.ts';
-import { applyPatch, trackUpdate } from '../src/apimachinery/fieldmanager/field-manager.ts';
+import { applyPatch } from '../src/apimachinery/fieldmanager/apply-patch.ts';
+import { trackUpdate } from '../src/apimachinery/fieldmanager/field-manager.ts';
 import { applyMergePatch } from '../src/apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../src/apimachinery/patch/strategic-merge-patch.ts';
 import { type Bench, bestOf, type Measurement } from './bench.ts';

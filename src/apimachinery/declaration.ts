@@ -124,6 +124,16 @@ export interface ShownVersion {
   setDefaults(object: JsonObject): void;
 }
 
+/** A version of a custom kind as those see it that own fields in it. */
+export interface OwnedVersion {
+  readonly schema: SchemaSource;
+  /** Full name of the object's type. */
+  readonly type: string;
+  readonly hasStatus: boolean;
+  /** Of an object in whatever version: a copy in this one. Throws StatusError. */
+  convert(object: JsonObject): JsonObject | Promise<JsonObject>;
+}
+
 /** Everything about one served resource of one version. */
 export interface ResourceDeclaration {
   readonly group: string;
@@ -171,6 +181,8 @@ export interface ResourceDeclaration {
   /** Instead, when somebody else has to be asked. */
   readonly remoteConversion?: RemoteConversion;
   readonly shown?: ShownVersion;
+  /** Of a custom kind of several versions: each of them by its apiVersion, served or not. */
+  ownedVersion?(apiVersion: string): OwnedVersion | undefined;
   /** Cells of one table row, in the order of `columns`; `now` in ms since the epoch. */
   row(object: JsonObject, now: number): Json[];
   /** Values that field selectors may name, beyond metadata.name and metadata.namespace, of an object as it is stored. */

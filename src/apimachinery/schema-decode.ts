@@ -67,7 +67,9 @@ function decodeStruct(plan: StructPlan, object: JsonObject, walk: Walk, defaults
       const next = decodeValue(node, value, walk, defaults);
       if (
         next === undefined ||
-        (field.omitsZero ? isZeroScalar(next) : !field.required && isEmptyCollection(node, next))
+        (field.omitsZero
+          ? isZeroScalar(next)
+          : !field.required && isEmptyCollection(node, next) && !isReset(walk.path))
       )
         delete object[key];
       else if (next !== value) object[key] = next;
@@ -83,6 +85,11 @@ function decodeStruct(plan: StructPlan, object: JsonObject, walk: Walk, defaults
 const isEmptyCollection = (node: PlanNode, value: Json): boolean =>
   (node.kind === 'array' && Array.isArray(value) && value.length === 0) ||
   (node.kind === 'map' && typeof value === 'object' && value !== null && isEmpty(value as JsonObject));
+
+/** An object whose list of owners is empty asks for nobody to be one: that is another wish than none. */
+const isReset = (path: readonly string[]): boolean =>
+  path.length === 2 && path[0] === 'metadata' && path[1] === 'managedFields';
+
 function isEmpty(object: JsonObject): boolean {
   for (const _ in object) return false;
   return true;

@@ -37,14 +37,41 @@ export class Turns {
   };
 }
 
-/** Work in steps: between two of them it can wait. */
-export type Steps<T> = Generator<undefined, T, undefined>;
+/** Work in steps: between two of them it can wait. What it hands out is waited for before the next one. */
+export type Steps<T> = Generator<Promise<void> | undefined, T, undefined>;
 
+/** Only for work that waits for nobody. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    if (value !== undefined) throw new Error('these steps wait for somebody');
   }
+}
+
+/** At once as far as it waits for nobody. */
+export function atOnceIfPossible<T>(steps: Steps<T>): T | Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (value !== undefined) return value.then(() => atOnceIfPossible(steps));
+  }
+}
+
+/** What others answer, within steps. Throws what they throw. */
+export function* answered<T>(answer: Promise<T>): Steps<T> {
+  let told: (() => T) | undefined;
+  yield answer.then(
+    (value) => {
+      told = () => value;
+    },
+    (error: unknown) => {
+      told = () => {
+        throw error;
+      };
+    },
+  );
+  return told!();
 }
 
 /** With a turn between each two steps. */
@@ -52,6 +79,7 @@ export async function inTurns<T>(steps: Steps<T>, turns: Turns): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    if (value !== undefined) await value;
     await turns.take();
   }
 }
@@ -92,6 +120,7 @@ export async function inSlices<T>(steps: Steps<T>, slice: Slice): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    if (value !== undefined) await value;
     if (slice.over) await slice.next();
   }
 }

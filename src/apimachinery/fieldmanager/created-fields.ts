@@ -126,13 +126,12 @@ function elements(
   let result = encoded;
   const named = value.map((item, index) => [elementName(schema, item, index), item] as const);
   if (named.length > 1) named.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  let before: string | undefined;
-  for (const [name, item] of named) {
-    // When a list that is stored has a name twice, the first one counts.
-    if (name === before) continue;
-    before = name;
+  for (let i = 0; i < named.length; i++) {
+    const [name, item] = named[i]!;
+    // Elements of one name are one value together.
+    const isRepeated = name === named[i + 1]?.[0] || name === named[i - 1]?.[0];
     const out = leftOut === nothing ? nothing : below(leftOut, name);
-    const found = items === undefined ? member(out) : everyField(items, item, out);
+    const found = items === undefined || isRepeated ? member(out) : everyField(items, item, out);
     if (found !== undefined) result = including(result, name, found);
   }
   return result;

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { atOnce } from '../../base/turns.ts';
 import type { Json, JsonObject, SchemaSource, TypeSchema } from '../declaration.ts';
 import type { StatusError } from '../errors.ts';
-import { applyPatch, trackUpdate } from './field-manager.ts';
+import { applyPatch } from './apply-patch.ts';
+import { trackUpdate } from './field-manager.ts';
 import type { FieldSet } from './field-set.ts';
 import {
   decodeFieldSetSteps,

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { JsonObject, SchemaSource, TypeSchema } from '../declaration.ts';
 import type { StatusError } from '../errors.ts';
-import { applyPatch, trackUpdate } from './field-manager.ts';
+import { applyPatch } from './apply-patch.ts';
+import { trackUpdate } from './field-manager.ts';
 
 const types = JSON.parse(
   readFileSync(new URL('../../api/schema/types.json', import.meta.url), 'utf8'),

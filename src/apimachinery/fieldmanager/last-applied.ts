@@ -61,7 +61,7 @@ function sorted(value: Json | undefined): Json | undefined {
 /** An object that has the annotation gets the applied configuration as its new value. */
 export function withLastApplied(result: JsonObject, applied: JsonObject, manager: string): JsonObject {
   const annotations = annotationsOf(result);
-  if (manager !== kubectl || own(annotations, annotation) === undefined) return result;
+  if (manager !== kubectl || !own(annotations, annotation)) return result;
   const { [annotation]: _, ...others } = annotationsOf(applied);
   const metadata = isJsonObject(applied['metadata']) ? applied['metadata'] : {};
   const bare = metadata['annotations'] === undefined ? metadata : { ...metadata, annotations: others };

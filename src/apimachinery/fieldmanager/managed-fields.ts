@@ -136,6 +136,8 @@ export function* decodeManagedFields(entries: Json | undefined): Steps<Managers>
     const operation = entry.operation;
     if (operation !== 'Apply' && operation !== 'Update')
       throw badRequest(`invalid operation ${JSON.stringify(operation ?? '')} of a managedFields entry`);
+    if (text(entry.apiVersion) === '' || entry.fieldsType !== 'FieldsV1')
+      throw badRequest('managedFields entries must have an apiVersion and fields of type FieldsV1');
     const set = yield* decodeFieldSetSteps(entry.fieldsV1 ?? {});
     const manager: Manager = { ...factsOf(entry, operation), set, encoded: entry.fieldsV1 };
     const id = identityOf(manager);
@@ -169,12 +171,13 @@ export function* managedFieldsFault(entries: Json | undefined): Steps<string | u
   return undefined;
 }
 
-/** One empty entry is how a client asks for no ownership at all. */
+/** A list of nothing, or of one empty entry, is how a client asks for no ownership at all. */
 export const isReset = (entries: Json | undefined): boolean =>
-  Array.isArray(entries) &&
-  entries.length === 1 &&
-  isJsonObject(entries[0]) &&
-  Object.values(entries[0]).every((value) => value === undefined || value === null || value === '');
+  Array.isArray(entries) && (entries.length === 0 || (entries.length === 1 && saysNothing(entries[0])));
+
+const saysNothing = (entry: Json | undefined): boolean =>
+  isJsonObject(entry) &&
+  Object.values(entry).every((value) => value === undefined || value === null || value === '');
 
 export function* encodeManagedFields(managers: Managers): Steps<Json[]> {
   const sorted = [...managers.values()].sort(compareManagers);
@@ -224,6 +227,7 @@ const bucketName = 'ancient-changes';
 
 /** More than ten updaters: the oldest of each version are put together, until ten are left. */
 export function capUpdaters(managers: Managers): void {
+  if (managers.size <= maxUpdaters) return;
   const updaters = [...managers]
     .filter(([, m]) => m.operation === 'Update')
     .sort(([, a], [, b]) => compareManagers(a, b));

@@ -13,35 +13,43 @@ export function keyElement(
   path: string,
   index: number,
 ): string {
-  if (!isJsonObject(item))
-    throw new TypedError(
-      `${path}: element ${index}: associative list with keys may not have non-map elements`,
-    );
+  if (!isJsonObject(item)) {
+    const what = item === null ? 'a null element' : 'non-map elements';
+    throw new TypedError(`${path}: element ${index}: associative list with keys may not have ${what}`);
+  }
   let text = 'k:{';
   let first = true;
-  let found = false;
-  let missing: ListKey | undefined;
   for (const key of keys) {
-    const given = own(item, key.name);
-    if (given !== undefined) found = true;
-    else if (key.default === undefined) missing ??= key;
-    const value = given ?? key.default;
+    const value = own(item, key.name) ?? key.default;
     if (value === undefined || value === null) continue;
     if (typeof value === 'object')
       throw new TypedError(`${path}: element ${index}: key field "${key.name}" must be a scalar`);
     text += `${first ? '' : ','}${JSON.stringify(key.name)}:${JSON.stringify(value)}`;
     first = false;
   }
-  if (first || (!found && missing !== undefined) || (missing !== undefined && keys.length === 1))
-    throw new TypedError(
-      `${path}: element ${index}: associative list with keys has an element that omits key field "${(missing ?? keys[0])?.name}" (and doesn't have default value)`,
-    );
-  return `${text}}`;
+  // One that says some of them is another than those that say all.
+  if (!first) return `${text}}`;
+  const names = keys.map(({ name }) => JSON.stringify(name)).join(' ');
+  throw new TypedError(
+    `${path}: element ${index}: associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+  );
+}
+
+/** Of an applied set: throws for what is no scalar. */
+export function scalarElement(item: Json | undefined, path: string, index: number): string {
+  if (item !== null && typeof item !== 'object') return valueElement(item);
+  const why =
+    item === null
+      ? "associative list without keys has an element that's an explicit null"
+      : Array.isArray(item)
+        ? 'not supported: associative list with lists as elements'
+        : "associative list without keys has an element that's a map type";
+  throw new TypedError(`${path}: element ${index}: ${why}`);
 }
 
 export const valueElement = (item: Json | undefined): string => `v:${JSON.stringify(item ?? null)}`;
 
-/** Elements by name, in order. When a list that is stored has a name twice, the first one counts. */
+/** Elements by name, in order. Fewer than the list has: it has a name twice, and here is the first of that name. */
 export function elementsOf(
   list: readonly Json[],
   nameOf: (item: Json, index: number) => string,

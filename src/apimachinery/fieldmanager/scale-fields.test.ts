@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../declaration.ts';
-import { parentEntries, scaleEntries } from './scale-fields.ts';
+import { parentEntries, type ReplicasPath, scaleEntries } from './scale-fields.ts';
 
-const path = ['spec', 'replicas'];
+const path: ReplicasPath = (apiVersion) => (apiVersion === 'apps/v1' ? ['spec', 'replicas'] : undefined);
 const entry = (
   manager: string,
   operation: string,
@@ -32,9 +32,10 @@ test('a scale shows who owns the replicas, and nothing else', () => {
   ]);
   assert.deepEqual(scaleEntries(undefined, path), []);
   const elsewhere = [entry('a', 'Apply', { 'f:spec': { 'f:pool': { 'f:size': {} } } })];
-  assert.deepEqual(scaleEntries(elsewhere, ['spec', 'pool', 'size']), [
-    entry('a', 'Apply', replicas, inScale),
-  ]);
+  assert.deepEqual(
+    scaleEntries(elsewhere, () => ['spec', 'pool', 'size']),
+    [entry('a', 'Apply', replicas, inScale)],
+  );
 });
 
 test('who lost the replicas in the scale loses them in the parent; who won them is there by its subresource', () => {
@@ -57,4 +58,23 @@ test('who still owns the replicas keeps its entry, with the time of the scale', 
     parentEntries([entry('a', 'Update', both)], path, { entries: [shown], apiVersion: 'apps/v1' }),
     [entry('a', 'Update', both, { time: '2026-02-02T00:00:00Z' })],
   );
+});
+
+test('each entry is read in its own version; one of a version that is no more goes, one without a scale stays', () => {
+  const paths: ReplicasPath = (apiVersion) =>
+    ({ 'e.com/v1': ['spec', 'replicas'], 'e.com/v2': ['spec', 'size'], 'e.com/v3': null })[apiVersion];
+  const size = { 'f:spec': { 'f:size': {} } };
+  const parent = [
+    entry('a', 'Apply', size, { apiVersion: 'e.com/v2' }),
+    entry('b', 'Apply', replicas, { apiVersion: 'e.com/v3' }),
+    entry('c', 'Apply', replicas, { apiVersion: 'e.com/v0' }),
+    entry('d', 'Apply', replicas, { apiVersion: 'e.com/v2' }),
+  ];
+  assert.deepEqual(scaleEntries(parent, paths), [entry('a', 'Apply', replicas, inScale)]);
+  const winner = entry('s', 'Apply', replicas, { ...inScale, subresource: 'scale' });
+  assert.deepEqual(parentEntries(parent, paths, { entries: [winner], apiVersion: 'e.com/v2' }), [
+    entry('b', 'Apply', replicas, { apiVersion: 'e.com/v3' }),
+    entry('d', 'Apply', replicas, { apiVersion: 'e.com/v2' }),
+    { ...winner, apiVersion: 'e.com/v2', fieldsV1: size },
+  ]);
 });

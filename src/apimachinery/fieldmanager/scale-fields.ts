@@ -5,6 +5,15 @@ import { isJsonObject, own } from '../patch/own-property.ts';
 const scaleVersion = 'autoscaling/v1';
 const scalePath: readonly string[] = ['spec', 'replicas'];
 
+/**
+ * Where a version of the parent has its replicas; null: it has none that a scale would show; undefined: there is no such
+ * version any more.
+ */
+export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
+
+const pathOf = (entry: JsonObject, paths: ReplicasPath): readonly string[] | null | undefined =>
+  typeof entry['apiVersion'] === 'string' ? paths(entry['apiVersion']) : undefined;
+
 const fieldsOf = (path: readonly string[]): JsonObject =>
   path.reduceRight<JsonObject>((below, name) => ({ [`f:${name}`]: below }), {});
 
@@ -31,16 +40,19 @@ const entriesOf = (value: Json | undefined): JsonObject[] =>
 const identity = ({ manager, operation, subresource }: JsonObject): string =>
   JSON.stringify([manager, operation, subresource ?? '']);
 
-/** managedFields of the scale of an object with `entries`, whose replicas are at `path`. */
-export const scaleEntries = (entries: Json | undefined, path: readonly string[]): JsonObject[] =>
+/** managedFields of the scale of an object with `entries`. */
+export const scaleEntries = (entries: Json | undefined, paths: ReplicasPath): JsonObject[] =>
   entriesOf(entries)
-    .filter(({ fieldsV1 }) => owns(fieldsV1, path))
+    .filter((entry) => {
+      const path = pathOf(entry, paths);
+      return path !== undefined && path !== null && owns(entry['fieldsV1'], path);
+    })
     .map((entry) => ({ ...entry, apiVersion: scaleVersion, fieldsV1: fieldsOf(scalePath) }));
 
 /** managedFields of the object after its scale was written: who lost the replicas there has lost them here. */
 export function parentEntries(
   entries: Json | undefined,
-  path: readonly string[],
+  paths: ReplicasPath,
   scale: { readonly entries: Json | undefined; readonly apiVersion: string },
 ): JsonObject[] {
   const owners = new Map(
@@ -51,7 +63,9 @@ export function parentEntries(
   const kept: JsonObject[] = [];
   for (const entry of entriesOf(entries)) {
     const { fieldsV1 } = entry;
-    if (!isJsonObject(fieldsV1) || !owns(fieldsV1, path)) {
+    const path = pathOf(entry, paths);
+    if (path === undefined) continue;
+    if (path === null || !isJsonObject(fieldsV1) || !owns(fieldsV1, path)) {
       kept.push(entry);
       continue;
     }
@@ -64,7 +78,8 @@ export function parentEntries(
       if (left !== undefined) kept.push({ ...entry, fieldsV1: left });
     }
   }
+  const own = paths(scale.apiVersion) ?? scalePath;
   for (const owner of owners.values())
-    kept.push({ ...owner, apiVersion: scale.apiVersion, fieldsV1: fieldsOf(path) });
+    kept.push({ ...owner, apiVersion: scale.apiVersion, fieldsV1: fieldsOf(own) });
   return kept;
 }

@@ -45,8 +45,15 @@ export function compare(
     return compareLists(schema, listOf(left), listOf(right));
   }
   if (!(emptyLeft || isJsonObject(left)) || !(emptyRight || isJsonObject(right)))
-    return identicalJson(left, right) ? nothing : changed;
+    return identicalJson(left, right) ? nothing : otherForm(left, right);
   return compareMaps(schema, left, right);
+}
+
+/** One of them is a map that says something: what was in it is gone with it, or what is in it is new. */
+function otherForm(left: Json | undefined, right: Json | undefined): Comparison {
+  const inside = (value: Json | undefined): FieldSet =>
+    isJsonObject(value) ? node(false, everyField(deduced, value).children) : emptySet;
+  return { added: inside(right), modified: leaf, removed: inside(left) };
 }
 
 /** Fields of the object, and of its fields, are steps of their own. */
@@ -133,10 +140,49 @@ function compareLists(
   const before = elementsOf(left, nameOf);
   const after = elementsOf(right, nameOf);
   const items: TypedSchema = schema.kind === 'list' ? schema.items() : { kind: 'leaf', scalar: true };
+  if (before.size < left.length || after.size < right.length)
+    return compareRepeated(items, groupsOf(left, nameOf), groupsOf(right, nameOf));
   const collected = new Collector();
   for (const [name, item] of after) collected.add(name, compare(items, before.get(name), item));
   for (const [name, item] of before)
     if (!after.has(name)) collected.add(name, compare(items, item, undefined));
+  return collected.result();
+}
+
+type Groups = ReadonlyMap<string, readonly Json[]>;
+
+function groupsOf(list: readonly Json[], nameOf: (item: Json, index: number) => string): Groups {
+  const groups = new Map<string, Json[]>();
+  for (const [index, item] of list.entries()) {
+    const name = nameOf(item, index);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** Elements of one name are one value together: nobody can say which of them has a field. */
+function compareRepeated(items: TypedSchema, before: Groups, after: Groups): Comparison {
+  const collected = new Collector();
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const [was, now] = [before.get(name) ?? [], after.get(name) ?? []];
+    if (was.length <= 1 && now.length <= 1) collected.add(name, compare(items, was[0], now[0]));
+    else if (was.length > 1 && now.length > 1)
+      collected.add(name, identicalJson([...was], [...now]) ? nothing : changed);
+    else if (was.length > 1)
+      collected.add(name, {
+        ...nothing,
+        added: now.length === 0 ? emptySet : everyField(items, now[0]),
+        removed: leaf,
+      });
+    else
+      collected.add(name, {
+        ...nothing,
+        added: leaf,
+        removed: was.length === 0 ? emptySet : everyField(items, was[0]),
+      });
+  }
   return collected.result();
 }
 
@@ -163,7 +209,8 @@ function everyField(schema: TypedSchema, value: Json | undefined): FieldSet {
     const items = schema.kind === 'list' ? schema.items() : undefined;
     value.forEach((item, index) => {
       const name = elementName(schema, item, index);
-      if (!children.has(name)) children.set(name, items === undefined ? leaf : everyField(items, item));
+      const isOne = items !== undefined && !children.has(name);
+      children.set(name, isOne ? everyField(items, item) : leaf);
     });
   } else {
     if (!isJsonObject(value)) return leaf;

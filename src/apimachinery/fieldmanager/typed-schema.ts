@@ -44,6 +44,12 @@ const atomic: TypedSchema = { kind: 'leaf', scalar: false };
 const set: TypedSchema = { kind: 'set' };
 export const deduced: TypedSchema = { kind: 'deduced' };
 
+/** Of a field of the object, named by the schema or not. */
+export function childOf(schema: TypedSchema, key: string): TypedSchema {
+  if (schema.kind === 'struct') return schema.fields.get(key)?.schema() ?? deduced;
+  return schema.kind === 'map' ? schema.values() : deduced;
+}
+
 interface CachedSchema {
   readonly type: unknown;
   readonly schema: TypedSchema;

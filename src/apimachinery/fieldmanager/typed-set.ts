@@ -3,8 +3,8 @@ import type { Json } from '../declaration.ts';
 import { goSyntax, goTypeOf, goValue } from '../go-format.ts';
 import { isJsonObject } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
-import { leaf, node, pathElementText } from './field-set.ts';
-import { isEmptyContainer, keyElement, TypedError, valueElement } from './path-element.ts';
+import { emptySet, isEmptySet, leaf, node, pathElementText } from './field-set.ts';
+import { isEmptyContainer, keyElement, scalarElement, TypedError } from './path-element.ts';
 import type { ScalarType, TypedSchema } from './typed-schema.ts';
 import { deduced } from './typed-schema.ts';
 
@@ -15,7 +15,8 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
     if (schema.type !== undefined) assertScalar(schema.type, value, path);
     return leaf;
   }
-  if (isEmptyContainer(value)) return leaf;
+  // A list of elements that has none says nothing: whoever wants them gone has to have owned them.
+  if (isEmptyContainer(value)) return isList(schema) && Array.isArray(value) ? emptySet : leaf;
   switch (schema.kind) {
     case 'struct':
     case 'map':
@@ -33,7 +34,8 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
           throw new TypedError(`${path}.${key}: field not declared in schema`);
         const child = field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
         const below = fieldSetOf(child, member, `${path}.${key}`);
-        children.set(`f:${key}`, field === undefined ? node(true, below.children) : below);
+        if (field === undefined) children.set(`f:${key}`, node(true, below.children));
+        else if (!isEmptySet(below)) children.set(`f:${key}`, below);
       }
       return node(false, children);
     }
@@ -42,7 +44,10 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
       if (!Array.isArray(value)) throw new TypedError(`${path}: expected list, got &{${goValue(value)}}`);
       const children = new Map<string, FieldSet>();
       value.forEach((item, index) => {
-        const name = schema.kind === 'set' ? valueElement(item) : keyElement(item, schema.keys, path, index);
+        const name =
+          schema.kind === 'set'
+            ? scalarElement(item, path, index)
+            : keyElement(item, schema.keys, path, index);
         const text = pathElementText(name);
         if (children.has(name)) throw new TypedError(`${path}: duplicate entries for key ${text}`);
         const below = schema.kind === 'set' ? leaf : fieldSetOf(schema.items(), item, path + text);
@@ -52,6 +57,8 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
     }
   }
 }
+
+const isList = ({ kind }: TypedSchema): boolean => kind === 'set' || kind === 'list';
 
 const isNumeric = (value: Json): boolean => typeof value === 'number' || typeof value === 'bigint';
 

@@ -2,6 +2,7 @@
 import type {
   Json,
   JsonObject,
+  OwnedVersion,
   ResourceDeclaration,
   Scheme,
   Strategy,
@@ -36,7 +37,7 @@ import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
 import { type SchemaTimes, terminating } from './schema-times.ts';
-import { type AskConverter, versionConversion } from './version-conversion.ts';
+import { type AskConverter, asOwned, type VersionSchema, versionConversion } from './version-conversion.ts';
 
 const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const verbs: readonly string[] = [
@@ -63,9 +64,13 @@ const typeName = (group: string, version: string, kind: string): string =>
 function decode(scheme: Scheme, schema: StructuralSchema, object: JsonObject): string[] {
   const unknown: string[] = [];
   const metadata = object['metadata'];
-  if (isObject(metadata))
+  if (isObject(metadata)) {
+    const { managedFields } = metadata;
     for (const field of decodeObject(scheme.plans, objectMeta, metadata).unknownFields)
       unknown.push(`metadata.${field}`);
+    // As of every kind: no owners at all is a wish.
+    if (Array.isArray(managedFields) && managedFields.length === 0) metadata['managedFields'] = [];
+  }
   unknown.push(...prune(object, schema), ...decodeEmbedded(scheme, object, schema));
   setDefaults(object, schema);
   return unknown;
@@ -219,7 +224,7 @@ function storedForm(
   scheme: Scheme,
 ): Pick<
   ResourceDeclaration,
-  'storage' | 'schemaSince' | 'beginWrite' | 'conversion' | 'remoteConversion' | 'shown'
+  'storage' | 'schemaSince' | 'beginWrite' | 'conversion' | 'remoteConversion' | 'shown' | 'ownedVersion'
 > {
   const spec = obj(crd['spec']);
   const [group, name] = [str(spec['group']), str(version['name'])];
@@ -229,6 +234,7 @@ function storedForm(
   const since = times === undefined || times.revision === 0 ? undefined : times;
   const writes = times && { beginWrite: times.writes() };
   const isAlone = versions.length === 1;
+  const ask = isAlone ? undefined : convert;
   if (isAlone && since === undefined) return { storage, ...writes };
   const served = { apiVersion: `${group}/${name}`, schema };
   const all = new Map(
@@ -238,14 +244,52 @@ function storedForm(
       return [apiVersion, apiVersion === served.apiVersion ? served : own] as const;
     }),
   );
-  const conversion = versionConversion(isAlone ? undefined : convert, {
+  const conversion = versionConversion(ask, {
     served,
     storage: all.get(`${group}/${stored}`) ?? served,
     all,
     readEmbedded: (object) => void decodeEmbedded(scheme, object, schema()),
     since,
   });
-  return { storage, ...conversion, ...writes, ...(since === undefined ? {} : { schemaSince: since }) };
+  const owned = isAlone ? {} : { ownedVersion: ownedVersions(crd, all, ask, scheme) };
+  return {
+    storage,
+    ...conversion,
+    ...owned,
+    ...writes,
+    ...(since === undefined ? {} : { schemaSince: since }),
+  };
+}
+
+/** Its versions, each made when the first object that is owned in it is written in another. */
+function ownedVersions(
+  crd: JsonObject,
+  all: ReadonlyMap<string, VersionSchema>,
+  ask: AskConverter | undefined,
+  scheme: Scheme,
+): (apiVersion: string) => OwnedVersion | undefined {
+  const spec = obj(crd['spec']);
+  const group = str(spec['group']);
+  const { kind } = acceptedNames(crd);
+  const made = objs(spec['versions']).map(({ name, subresources }) => {
+    const apiVersion = `${group}/${str(name)}`;
+    const type = typeName(group, str(name), str(kind));
+    return [
+      apiVersion,
+      once((): OwnedVersion => {
+        const version = all.get(apiVersion)!;
+        const types = typesOf(type, version.schema());
+        return {
+          schema: { type: (fullName) => types.get(fullName) ?? scheme.type(fullName) },
+          type,
+          hasStatus: obj(subresources)['status'] !== undefined,
+          convert: asOwned(ask, version),
+        };
+      }),
+    ] as const;
+  });
+  const versions = new Map(made);
+  return (apiVersion) => versions.get(apiVersion)?.();
 }
 
 /** As upstream: those that it was given, whatever it asks for by now. */

@@ -66,6 +66,15 @@ const storedVersionOf = (crd: JsonObject): string =>
 /** After the write of a definition failed; less and less often. */
 const retryBackoff: Backoff = { firstMs: 500, longestMs: 60_000 };
 
+/** Of every version of the definition: how it is scaled; undefined: not at all. */
+const scalesOf = (crd: JsonObject): Map<string, JsonObject | undefined> =>
+  new Map(
+    objs(obj(crd['spec'])['versions']).map(({ name, subresources }) => {
+      const { scale } = obj(subresources);
+      return [`${str(obj(crd['spec'])['group'])}/${str(name)}`, scale === undefined ? undefined : obj(scale)];
+    }),
+  );
+
 /** Without a look at the object: for its index it would have to be read whole. */
 const nameInKey = ({ key }: CachedObject): string => key.slice(key.lastIndexOf('/') + 1);
 
@@ -227,7 +236,7 @@ export class CustomResources {
     const byVersion = scaled.map(
       ({ declaration: { group, version }, scale }) => [`${group}/${version}`, scale] as const,
     );
-    if (key !== undefined) rest.set(key, customScale(new Map(byVersion)));
+    if (key !== undefined) rest.set(key, customScale(new Map(byVersion), scalesOf(crd)));
     return { kinds: kinds.map(({ kind }) => kind), scales: key === undefined ? [] : [key] };
   }
 

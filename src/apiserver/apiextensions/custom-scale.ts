@@ -35,8 +35,14 @@ const pathsOf = (scale: JsonObject): ScalePaths => ({
   selectorPath: namesOf(scale['labelSelectorPath']),
 });
 
-/** spec.versions[*].subresources.scale, by the apiVersion that objects of the version say. */
-export function customScale(scales: ReadonlyMap<string, JsonObject>): RestHandler {
+/**
+ * spec.versions[*].subresources.scale, by the apiVersion that objects of the version say; `all` is all of them,
+ * those that are not served too.
+ */
+export function customScale(
+  scales: ReadonlyMap<string, JsonObject>,
+  all: ReadonlyMap<string, JsonObject | undefined> = scales,
+): RestHandler {
   const versions = new Map([...scales].map(([apiVersion, scale]) => [apiVersion, pathsOf(scale)]));
   const none = pathsOf({});
   const pathsIn = (parent: JsonObject): ScalePaths => versions.get(str(parent['apiVersion'])) ?? none;
@@ -63,7 +69,11 @@ export function customScale(scales: ReadonlyMap<string, JsonObject>): RestHandle
           ]);
         return withValue(parent, pathsIn(parent).specPath, replicas);
       },
-      replicasPath: (parent) => pathsIn(parent).specPath,
+      replicasPath: (_, apiVersion) => {
+        if (!all.has(apiVersion)) return undefined;
+        const scale = all.get(apiVersion);
+        return scale === undefined ? null : pathsOf(scale).specPath;
+      },
     },
   };
 }

@@ -91,6 +91,20 @@ function asServed(object: JsonObject, versions: VersionsOfKind): JsonObject {
   return isOf(object, versions.served) ? object : asVersion(object, versions.served);
 }
 
+/** An object of the definition in another of its versions, and nothing that this one does not know. */
+export function asOwned(
+  ask: AskConverter | undefined,
+  version: VersionSchema,
+): (object: JsonObject) => JsonObject | Promise<JsonObject> {
+  const { apiVersion } = version;
+  if (ask === undefined) return (object) => asVersion(copyJson(object), version);
+  return async (object) => {
+    const bytes = Buffer.from(JSON.stringify(object));
+    const [converted] = await ask([{ object, bytes }], apiVersion);
+    return pruned(converted!, version);
+  };
+}
+
 function shownVersion(ask: AskConverter | undefined, { served, readEmbedded }: VersionsOfKind): ShownVersion {
   const { apiVersion, schema } = served;
   return {

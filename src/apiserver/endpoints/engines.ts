@@ -1,6 +1,8 @@
 // The pure engines of apimachinery as the endpoints call them: patches, field ownership, protobuf.
-import type { Json, JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
-import { applySteps, trackUpdateSteps } from '../../apimachinery/fieldmanager/field-manager.ts';
+import type { Json, JsonObject, Scheme } from '../../apimachinery/declaration.ts';
+import { applySteps } from '../../apimachinery/fieldmanager/apply-patch.ts';
+import { trackUpdateSteps } from '../../apimachinery/fieldmanager/field-manager.ts';
+import type { VersionsOfObject } from '../../apimachinery/fieldmanager/versioned-object.ts';
 import { jsonPatchSteps } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../../apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
@@ -12,7 +14,8 @@ import {
   protobufList,
 } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
-import type { FieldTracker } from '../registry/field-manager.ts';
+import type { FieldTracker, TrackedKind } from '../registry/field-manager.ts';
+import { isOutdated, otherVersionsOf, resetFields } from '../registry/owned-versions.ts';
 import type { PatchEngines } from './endpoint.ts';
 
 export const patchEngines = (scheme: Scheme): PatchEngines => ({
@@ -21,37 +24,36 @@ export const patchEngines = (scheme: Scheme): PatchEngines => ({
   strategic: (live, patch, type) => applyStrategicMergePatch(live, patch as Json, scheme, type),
 });
 
-/** What a request to this (sub)resource can't write, so nobody owns it through it. */
-function resetFields(
-  declaration: Pick<ResourceDeclaration, 'hasStatus'>,
+const versionsFor = (
+  scheme: Scheme,
+  declaration: TrackedKind,
+  live: JsonObject | undefined,
   subresource: string,
-): readonly (readonly string[])[] {
-  if (subresource === 'status') return [['spec']];
-  return subresource === '' && declaration.hasStatus ? [['status']] : [];
-}
+): VersionsOfObject => ({
+  apiVersion: apiVersionOf(declaration),
+  schema: scheme,
+  type: declaration.type,
+  resetFields: resetFields(declaration, subresource),
+  otherVersion: otherVersionsOf(scheme, declaration, subresource),
+  outdated: live !== undefined && isOutdated(declaration, live),
+});
 
 export const fieldTracker = (scheme: Scheme): FieldTracker => ({
   update: ({ declaration, live, object, manager, subresource, now }) =>
     trackUpdateSteps({
+      ...versionsFor(scheme, declaration, live, subresource),
       manager,
       subresource,
-      apiVersion: apiVersionOf(declaration),
       time: now,
-      schema: scheme,
-      type: declaration.type,
-      resetFields: resetFields(declaration, subresource),
       live,
       result: object,
     }),
   apply: ({ declaration, live, patch, manager, subresource, now, force }) =>
     applySteps({
+      ...versionsFor(scheme, declaration, live, subresource),
       manager,
       subresource,
-      apiVersion: apiVersionOf(declaration),
       time: now,
-      schema: scheme,
-      type: declaration.type,
-      resetFields: resetFields(declaration, subresource),
       live,
       patch,
       force,

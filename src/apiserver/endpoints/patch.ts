@@ -26,7 +26,7 @@ import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
 import { inTextOrder } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { shownPath } from '../../base/shown-path.ts';
-import { atOnce, eachInTurn, inTurns } from '../../base/turns.ts';
+import { atOnceIfPossible, eachInTurn, inTurns } from '../../base/turns.ts';
 import type { ApiResponse } from '../http.ts';
 import { queryBoolean } from '../query.ts';
 import {
@@ -264,7 +264,7 @@ async function applied(
     subresource: context.info.subresource,
     now: rfc3339(deps.now()),
   });
-  const result = context.heavy ? await inTurns(steps, deps.turns) : atOnce(steps);
+  const result = await (context.heavy ? inTurns(steps, deps.turns) : atOnceIfPossible(steps));
   await pause();
   // Values that the schema lets pass and the kind does not; what is applied stays as it was sent, so that no default is owned.
   const checked = await copyOf(request, sent);

@@ -1,7 +1,11 @@
 // A subresource that shows part of its parent in another kind (scale): get, update, patch and apply.
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
 import { badRequest, unsupportedMediaType } from '../../apimachinery/errors.ts';
-import { parentEntries, scaleEntries } from '../../apimachinery/fieldmanager/scale-fields.ts';
+import {
+  parentEntries,
+  type ReplicasPath,
+  scaleEntries,
+} from '../../apimachinery/fieldmanager/scale-fields.ts';
 import { copyJson, isObject, meta, str } from '../../apimachinery/json-access.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce } from '../../base/turns.ts';
@@ -123,15 +127,21 @@ function appliedParent(
   if (!isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
   if (deps.fields === undefined) throw unsupportedMediaType([]);
   const copy = assertAppliedKind(copyJson(patch), target, context.info);
-  const path = view.replicasPath(parent);
+  const paths: ReplicasPath = (apiVersion) => view.replicasPath(parent, apiVersion);
   const { managedFields } = meta(parent);
   const shown = view.get(parent);
-  const live = { ...shown, metadata: { ...meta(shown), managedFields: scaleEntries(managedFields, path) } };
+  const live = { ...shown, metadata: { ...meta(shown), managedFields: scaleEntries(managedFields, paths) } };
   const { subresource } = context.info;
   const result = decoded(
     atOnce(
       deps.fields.apply({
-        declaration: { ...target, hasStatus: false },
+        declaration: {
+          group: target.group,
+          version: target.version,
+          kind: target.kind,
+          type: target.type,
+          hasStatus: false,
+        },
         live: copyJson(live),
         patch: copy,
         manager: fieldManagerOf(context),
@@ -142,7 +152,7 @@ function appliedParent(
     ),
   );
   const changed = changedParent(view, parent, result);
-  const entries = parentEntries(managedFields, path, {
+  const entries = parentEntries(managedFields, paths, {
     entries: meta(result)['managedFields'],
     apiVersion: str(parent['apiVersion']),
   });

@@ -2,6 +2,10 @@
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import type { Steps } from '../../base/turns.ts';
 
+/** What ownership asks of a kind. */
+export type TrackedKind = Pick<ResourceDeclaration, 'group' | 'version' | 'kind' | 'type' | 'hasStatus'> &
+  Partial<Pick<ResourceDeclaration, 'resource' | 'custom' | 'storage' | 'schemaSince' | 'ownedVersion'>>;
+
 export interface FieldManagerRequest {
   readonly declaration: ResourceDeclaration;
   /** undefined on create. */
@@ -19,7 +23,7 @@ export interface FieldTracker {
   /** Server-side apply: the merged object, with managedFields. Throws StatusError 409 on conflicts. */
   apply(
     request: Omit<FieldManagerRequest, 'object' | 'declaration'> & {
-      readonly declaration: Pick<ResourceDeclaration, 'group' | 'version' | 'type' | 'hasStatus'>;
+      readonly declaration: TrackedKind;
       readonly patch: JsonObject;
       readonly force: boolean;
     },

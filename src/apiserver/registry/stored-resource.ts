@@ -1,6 +1,7 @@
 // What is stored of one resource, read from its cache in the served version; and the terms on which it is written.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
+import type { ReplicasPath } from '../../apimachinery/fieldmanager/scale-fields.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
 import type { TableForm } from '../../apimachinery/table.ts';
 import { dropZeros, dropZerosSteps } from '../../apimachinery/zero-values.ts';
@@ -57,8 +58,8 @@ export interface WriteOptions {
 export interface SubresourceView {
   readonly get: (parent: JsonObject) => JsonObject;
   readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
-  /** Where the parent has what the view calls spec.replicas. */
-  readonly replicasPath: (parent: JsonObject) => readonly string[];
+  /** Where a version of the parent has what the view calls spec.replicas. */
+  readonly replicasPath: (parent: JsonObject, apiVersion: string) => ReturnType<ReplicasPath>;
   /** For answers as a table. */
   readonly table?: TableForm;
 }

@@ -9,7 +9,7 @@ import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { writeSteps } from '../../base/json-steps.ts';
-import { atOnce, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
+import { atOnceIfPossible, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
 import { stampedCopy, unstamped } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
@@ -55,7 +55,7 @@ export const turnOf = (store: StoredResource, options: WriteOptions): Promise<vo
 
 /** All at once, unless it is something large: then each step has a turn, the first one too. */
 export const stepped = <T>(store: StoredResource, options: WriteOptions, steps: Steps<T>): T | Promise<T> =>
-  isHeavy(options) ? eachInTurn(steps, store.deps.turns) : atOnce(steps);
+  isHeavy(options) ? eachInTurn(steps, store.deps.turns) : atOnceIfPossible(steps);
 
 /** The stored object in the served version. */
 export const servedObject = (

@@ -57,7 +57,8 @@ export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
         }
         return { ...parent, spec: { ...spec(parent), replicas } };
       },
-      replicasPath: () => ['spec', 'replicas'],
+      replicasPath: (parent, apiVersion) =>
+        apiVersion === parent['apiVersion'] ? ['spec', 'replicas'] : undefined,
       table,
     },
   };

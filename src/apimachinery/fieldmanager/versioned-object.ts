@@ -1,0 +1,118 @@
+// An object as its managers know it: each in the version that it wrote.
+import { answered, type Steps } from '../../base/turns.ts';
+import type { JsonObject, SchemaSource } from '../declaration.ts';
+import { type FieldSet, recursiveDifference, setOfPaths } from './field-set.ts';
+import type { Manager, Managers } from './managed-fields.ts';
+import { reconciled } from './reconcile-schema.ts';
+import { type Comparison, compareSteps } from './typed-compare.ts';
+import { type TypedSchema, typedSchemaOf } from './typed-schema.ts';
+
+/** One version of a kind. */
+export interface VersionedKind {
+  readonly schema: SchemaSource;
+  /** Full name of the object's type. */
+  readonly type: string;
+  /** Fields that the (sub)resource never writes and so nobody owns through it: `[['status']]`. */
+  readonly resetFields?: readonly (readonly string[])[] | undefined;
+}
+
+export interface OtherVersion extends VersionedKind {
+  /** Of an object in whatever version of the kind: a copy in this one. Throws StatusError. */
+  readonly convert: (object: JsonObject) => JsonObject | Promise<JsonObject>;
+}
+
+/** What the managers of one object are looked at with. */
+export interface VersionsOfObject extends VersionedKind {
+  /** Of the request: `apps/v1`. */
+  readonly apiVersion: string;
+  /** Any version of the kind, this one too; undefined for what is no version of it any more. Default: there is only this one. */
+  readonly otherVersion?: ((apiVersion: string) => OtherVersion | undefined) | undefined;
+  /** The object may have been written when its schema said something else. */
+  readonly outdated?: boolean | undefined;
+}
+
+const kindIn = (versions: VersionsOfObject, apiVersion: string): VersionedKind =>
+  apiVersion === versions.apiVersion ? versions : versions.otherVersion!(apiVersion)!;
+
+export function schemaIn(versions: VersionsOfObject, apiVersion: string): TypedSchema {
+  const { schema, type } = kindIn(versions, apiVersion);
+  return typedSchemaOf(schema, type);
+}
+
+/** What nobody owns through the request, in that version. */
+export const resetIn = (versions: VersionsOfObject, apiVersion: string): FieldSet =>
+  setOfPaths(kindIn(versions, apiVersion).resetFields ?? []);
+
+export function* inVersion(
+  versions: VersionsOfObject,
+  object: JsonObject,
+  apiVersion: string,
+): Steps<JsonObject> {
+  if (object.apiVersion === apiVersion) return object;
+  const made = versions.otherVersion!(apiVersion)!.convert(object);
+  return made instanceof Promise ? yield* answered(made) : made;
+}
+
+/** Who wrote a version that there is no more has lost what it owned; what became one value since is owned as one. */
+export function bringUpToDate(managers: Managers, versions: VersionsOfObject): void {
+  for (const [id, manager] of managers) {
+    const isOther = manager.apiVersion !== versions.apiVersion;
+    if (isOther && versions.otherVersion?.(manager.apiVersion) === undefined) managers.delete(id);
+    else if (versions.outdated === true) bringSetUpToDate(managers, id, manager, versions);
+  }
+}
+
+function bringSetUpToDate(
+  managers: Managers,
+  id: string,
+  manager: Manager,
+  versions: VersionsOfObject,
+): void {
+  const set = reconciled(schemaIn(versions, manager.apiVersion), manager.set);
+  if (set !== manager.set) managers.set(id, { ...facts(manager), set });
+}
+
+const facts = ({ manager, operation, apiVersion, subresource, time }: Manager): Omit<Manager, 'set'> => ({
+  manager,
+  operation,
+  apiVersion,
+  subresource,
+  time,
+});
+
+/** How an object changes, in the versions that somebody asks for. */
+export class Change {
+  readonly #versions: VersionsOfObject;
+  readonly #from: JsonObject | undefined;
+  readonly #to: JsonObject;
+  readonly #known = new Map<string, Comparison>();
+
+  /** `own`: in the version of the request. */
+  constructor(versions: VersionsOfObject, from: JsonObject | undefined, to: JsonObject, own: Comparison) {
+    this.#versions = versions;
+    this.#from = from;
+    this.#to = to;
+    this.#known.set(versions.apiVersion, own);
+  }
+
+  *in(apiVersion: string): Steps<Comparison> {
+    const known = this.#known.get(apiVersion);
+    if (known !== undefined) return known;
+    const from = this.#from && (yield* inVersion(this.#versions, this.#from, apiVersion));
+    const to = yield* inVersion(this.#versions, this.#to, apiVersion);
+    const schema = schemaIn(this.#versions, apiVersion);
+    const changes = without(
+      yield* compareSteps(schema, from, to, from === undefined),
+      resetIn(this.#versions, apiVersion),
+    );
+    this.#known.set(apiVersion, changes);
+    return changes;
+  }
+}
+
+/** What the request can't write it does not change. */
+export const without = ({ added, modified, removed }: Comparison, ignored: FieldSet): Comparison => ({
+  added: recursiveDifference(added, ignored),
+  modified: recursiveDifference(modified, ignored),
+  removed: recursiveDifference(removed, ignored),
+});

@@ -1,0 +1,74 @@
+// The versions of a kind in which its managers own fields, and what they can't own through one of its subresources.
+import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import type { OtherVersion } from '../../apimachinery/fieldmanager/versioned-object.ts';
+import { copyJson, meta, str } from '../../apimachinery/json-access.ts';
+import type { TrackedKind } from './field-manager.ts';
+
+type ResetFields = readonly (readonly string[])[];
+
+/** Of the status of these more than the spec is put back. */
+const resetWithStatus: Readonly<Record<string, ResetFields>> = {
+  '/pods': [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
+  'apps/deployments': [['spec'], ['metadata', 'labels']],
+  'apiextensions.k8s.io/customresourcedefinitions': [['spec'], ['metadata']],
+  'apiregistration.k8s.io/apiservices': [['spec'], ['metadata']],
+};
+
+/** What a request to this (sub)resource can't write, so nobody owns it through it. */
+export function resetFields(
+  { group, resource, custom, hasStatus }: Pick<TrackedKind, 'group' | 'resource' | 'custom' | 'hasStatus'>,
+  subresource: string,
+): ResetFields {
+  if (subresource === '') return hasStatus ? [['status']] : [];
+  if (subresource !== 'status') return [];
+  return custom === true ? [['spec'], ['metadata']] : (resetWithStatus[`${group}/${resource}`] ?? [['spec']]);
+}
+
+/** It was written when the definition may have said something else. */
+export const isOutdated = ({ schemaSince }: TrackedKind, live: JsonObject): boolean =>
+  schemaSince !== undefined && Number(meta(live)['resourceVersion']) <= schemaSince.revision;
+
+/** By apiVersion: undefined is what there is no more, or what never was one of its versions. */
+export function otherVersionsOf(
+  scheme: Scheme,
+  declaration: TrackedKind,
+  subresource: string,
+): (apiVersion: string) => OtherVersion | undefined {
+  return (apiVersion) => {
+    if (declaration.custom === true) {
+      const version = declaration.ownedVersion?.(apiVersion);
+      return version && { ...version, resetFields: resetFields({ ...declaration, ...version }, subresource) };
+    }
+    const other = builtIn(scheme, declaration, apiVersion);
+    return (
+      other && {
+        schema: scheme,
+        type: other.type,
+        resetFields: resetFields(other, subresource),
+        convert: (object) => converted(scheme, object, other),
+      }
+    );
+  };
+}
+
+/** The declaration of the same objects in another version. */
+function builtIn(
+  scheme: Scheme,
+  { kind, storage }: TrackedKind,
+  apiVersion: string,
+): ResourceDeclaration | undefined {
+  const slash = apiVersion.indexOf('/');
+  const [group, version] = [apiVersion.slice(0, Math.max(slash, 0)), apiVersion.slice(slash + 1)];
+  const other = scheme.kind({ group, version, kind });
+  const isSame =
+    storage !== undefined &&
+    other?.storage.group === storage.group &&
+    other.storage.resource === storage.resource;
+  return isSame ? other : undefined;
+}
+
+function converted(scheme: Scheme, object: JsonObject, to: ResourceDeclaration): JsonObject {
+  const from = builtIn(scheme, to, str(object['apiVersion']));
+  const stored = from?.conversion?.toStorage(copyJson(object)) ?? copyJson(object);
+  return to.conversion?.fromStorage(stored) ?? stored;
+}

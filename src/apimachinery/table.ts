@@ -12,7 +12,9 @@ export type TableVersion = 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 export function includeObjectFrom(text: string | null | undefined): IncludeObject {
   if (text === undefined || text === null || text === '') return 'Metadata';
   if (text === 'None' || text === 'Metadata' || text === 'Object') return text;
-  throw badRequest(`unrecognized includeObject value: ${JSON.stringify(text)}`);
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }
 
 /** Only type and metadata of an object. */

@@ -2,6 +2,7 @@
 import { Places } from '../base/turns.ts';
 import type { AuditedRequest } from './audit/audited-request.ts';
 import type { UserInfo } from './authentication/authenticator.ts';
+import type { ProtobufEncoder } from './encode-answer.ts';
 import type { ApiRequest } from './http.ts';
 import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
 
@@ -44,9 +45,12 @@ export class RequestContext {
   /** Its body or its object is large: each step of it waits for a turn, so that others are served between two. */
   heavy = false;
   #query: URLSearchParams | undefined;
-  constructor(request: ApiRequest, places: Places = new Places(1)) {
+  /** What writes its answer, if that is to be protobuf. */
+  readonly protobuf: ProtobufEncoder | undefined;
+  constructor(request: ApiRequest, places: Places = new Places(1), protobuf?: ProtobufEncoder) {
     this.request = request;
     this.#places = places;
+    this.protobuf = protobuf;
   }
   get query(): URLSearchParams {
     if (this.#query === undefined) {

@@ -1,10 +1,16 @@
 // Answers as values: objects, statuses and plain texts.
+import type { JsonObject } from '../apimachinery/declaration.ts';
 import type { StatusDetails } from '../apimachinery/errors.ts';
-import { internalError, StatusError, tooLargeBody } from '../apimachinery/errors.ts';
+import { internalError, notAcceptable, StatusError, tooLargeBody } from '../apimachinery/errors.ts';
+import { type AnsweredRequest, encodeAnswer, indentedJson, type ProtobufEncoder } from './encode-answer.ts';
 import type { ApiBody, ApiResponse } from './http.ts';
 import { BodyTooLargeError } from './http.ts';
+import { accepted, contentTypes } from './negotiation.ts';
 
 const jsonType = 'application/json';
+
+/** A request, and what encodes its answer. */
+type Answered = AnsweredRequest & { readonly protobuf: ProtobufEncoder | undefined };
 
 export const bytesResponse = (
   status: number,
@@ -16,9 +22,23 @@ export const bytesResponse = (
   body,
 });
 
-/** Compact JSON with the line end that Go's encoder writes. */
-export const jsonResponse = (status: number, object: unknown): ApiResponse =>
-  bytesResponse(status, Buffer.from(`${JSON.stringify(object)}\n`));
+/** What has one form only, as upstream writes it whatever is asked for. */
+export const indentedResponse = (status: number, object: unknown): ApiResponse =>
+  bytesResponse(status, indentedJson(object));
+
+/** An object that has no forms but itself. undefined: the client takes none of its media types. */
+function negotiatedResponse(context: Answered, status: number, object: JsonObject): ApiResponse | undefined {
+  const negotiated = accepted(context.header('accept'), 'plain');
+  const bytes = negotiated && encodeAnswer(context, negotiated, object, context.protobuf);
+  return bytes && bytesResponse(status, bytes, contentTypes[negotiated.mediaType]);
+}
+
+/** Throws 406. */
+export function documentResponse(context: Answered, object: JsonObject): ApiResponse {
+  const response = negotiatedResponse(context, 200, object);
+  if (response === undefined) throw notAcceptable(Object.values(contentTypes));
+  return response;
+}
 
 export const textResponse = (status: number, text: string): ApiResponse => ({
   status,
@@ -40,11 +60,11 @@ function cleanDetails(details: StatusDetails): StatusDetails {
   ) as StatusDetails;
 }
 
-export function statusObject(error: StatusError): object {
+export function statusObject(error: StatusError): JsonObject {
   const { details, ...rest } = error.status;
   if (details === undefined) return rest;
   const { code, ...head } = rest;
-  return { ...head, details: cleanDetails(details), code };
+  return { ...head, details: cleanDetails(details) as JsonObject, code };
 }
 
 export function asStatusError(error: unknown): StatusError {
@@ -53,8 +73,16 @@ export function asStatusError(error: unknown): StatusError {
   return internalError(error);
 }
 
-export function errorResponse(error: StatusError): ApiResponse {
-  const response = jsonResponse(error.code, statusObject(error));
+/** As the client takes it; who takes nothing of it gets JSON: a failure must not hide behind its form. */
+export function errorResponse(context: Answered, error: StatusError): ApiResponse {
+  const status = statusObject(error);
+  const response = negotiatedResponse(context, error.code, status) ?? indentedResponse(error.code, status);
   const retry = error.status.details?.retryAfterSeconds;
   return retry ? { ...response, headers: { ...response.headers, 'retry-after': String(retry) } } : response;
+}
+
+/** Who may not: a browser shall not take it for anything else. */
+export function forbiddenResponse(context: Answered, error: StatusError): ApiResponse {
+  const response = errorResponse(context, error);
+  return { ...response, headers: { ...response.headers, 'x-content-type-options': 'nosniff' } };
 }

@@ -7,12 +7,14 @@ import { deleteCollectionEndpoint } from './endpoints/delete-collection.ts';
 import type { Endpoint, EndpointDependencies, EndpointRequest } from './endpoints/endpoint.ts';
 import { getObject } from './endpoints/get.ts';
 import { listObjects } from './endpoints/list.ts';
-import { patchEndpoint } from './endpoints/patch.ts';
+import { patchEndpoint, patchTypesOf } from './endpoints/patch.ts';
 import { serveRest } from './endpoints/rest.ts';
 import { updateEndpoint } from './endpoints/update.ts';
 import { serveView } from './endpoints/view.ts';
 import { watchObjects } from './endpoints/watch.ts';
 import type { ApiResponse } from './http.ts';
+import { checkConsumed, checkProduced, formsOf, negotiate } from './negotiation.ts';
+import { mediaTypeOf } from './registry/decode-body.ts';
 import { type RestHandler, restKey } from './registry/rest-storage.ts';
 import type { RequestContext } from './request-context.ts';
 import { notFoundPage } from './response.ts';
@@ -56,8 +58,22 @@ export function routeResource(
   const answers = declaration.custom === true || declaration.verbs.includes(info.verb);
   if ((byItem !== named && info.verb !== 'watch') || !answers || endpoints[info.verb] === undefined)
     throw methodNotAllowed();
+  checkForms(request, handler);
   const own = handler && serveRest(request, handler);
   return own ?? endpoints[info.verb]!(request);
+}
+
+/** Nothing may be done of what is sent in a form that nobody reads, or for an answer that the client does not take. */
+function checkForms({ context, declaration }: EndpointRequest, handler: RestHandler | undefined): void {
+  if (handler?.connect !== undefined) return;
+  const { verb, subresource } = context.info;
+  if (declaration.custom !== true) {
+    if (verb === 'patch') checkConsumed(context, mediaTypeOf(context), patchTypesOf(declaration));
+    const listed = verb === 'list' || verb === 'watch';
+    checkProduced(context, listed ? 'list' : subresource === 'log' ? 'log' : 'one');
+  }
+  const untabled = verb === 'create' && handler?.create !== undefined;
+  negotiate(context.header('accept'), untabled ? 'untabled' : formsOf(declaration));
 }
 
 /** A namespaced kind is named inside a namespace, except when all namespaces are listed; another kind never is. */
@@ -82,6 +98,7 @@ function routeSubresource(
   const trailing = info.parts.length > 2 && info.subresource !== 'proxy';
   if (declared === undefined || trailing || info.verb === 'watch') throw missingRoute();
   if (!declared.verbs.includes(info.verb)) throw methodNotAllowed();
+  checkForms(request, handler);
   const own = handler && serveRest(request, handler);
   if (own) return own;
   if (handler?.view) return serveView(request, handler.view, declared);

@@ -1,15 +1,17 @@
 // Paths that are no resources: discovery, health, version, metrics, OpenAPI and what composition adds.
+import type { JsonObject } from '../apimachinery/declaration.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimachinery/discovery/discovery.ts';
 import { servedGroups } from '../apimachinery/discovery/groups.ts';
-import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
+import { methodNotAllowed } from '../apimachinery/errors.ts';
 import { withoutTrailing } from '../base/without-trailing.ts';
 import { storageVersionHash } from '../crypto/digests.ts';
 import { aggregatedDocument } from './discovery/aggregated-documents.ts';
 import { openApiResponse } from './discovery/openapi.ts';
 import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
+import { checkProduced } from './negotiation.ts';
 import type { RequestContext } from './request-context.ts';
-import { bytesResponse, jsonResponse, notFoundPage } from './response.ts';
+import { bytesResponse, documentResponse, indentedResponse, notFoundPage } from './response.ts';
 import type { ApiServerConfig, PathHandler } from './server-config.ts';
 
 export interface PathDependencies {
@@ -29,9 +31,10 @@ export async function servePath(context: RequestContext, deps: PathDependencies)
   if (healthPaths.includes(first)) return healthResponse(context, deps.health);
   switch (path) {
     case '/':
-      return jsonResponse(200, { paths: rootPaths(deps) });
+      return indentedResponse(200, { paths: rootPaths(deps) });
     case '/version':
-      return jsonResponse(200, deps.config.version ?? {});
+      checkProduced(context, 'json');
+      return indentedResponse(200, deps.config.version ?? {});
     case '/metrics': {
       const { text, contentType } = await deps.config.metrics.text();
       return bytesResponse(200, Buffer.from(text), contentType);
@@ -60,44 +63,46 @@ function discovery(
   { config }: PathDependencies,
 ): ApiResponse | undefined {
   const [, root, group, version, ...rest] = path.split('/');
-  if (rest.length > 0) return undefined;
-  if (root === 'api') {
-    if (group === undefined) {
-      const whole = aggregatedResponse(context, config, true);
-      return whole ?? jsonResponse(200, apiVersions(config.serverAddress?.() ?? ''));
-    }
-    if (version !== undefined) return undefined;
-    return documentResponse(apiResourceList(config.scheme.resources(), '', group, storageVersionHash));
+  if (rest.length > 0 || (root !== 'api' && root !== 'apis')) return undefined;
+  if (root === 'api' && version !== undefined) return undefined;
+  if (group === undefined) {
+    const whole = aggregatedDocument(context, config, root);
+    if (whole !== undefined) return whole;
   }
-  if (root !== 'apis') return undefined;
-  if (group === undefined)
-    return (
-      aggregatedResponse(context, config, false) ??
-      jsonResponse(200, apiGroupList(config.scheme.resources(), config.aggregator?.versions()))
-    );
-  if (version === undefined)
-    return documentResponse(apiGroup(config.scheme.resources(), group, config.aggregator?.versions()));
-  return group === ''
-    ? undefined
-    : documentResponse(apiResourceList(config.scheme.resources(), group, version, storageVersionHash));
+  const document = documentOf(config, root, group, version);
+  if (document === undefined) return undefined;
+  if (isRouted(config, root, group, version)) checkProduced(context, 'one');
+  return documentResponse(context, document);
 }
 
-const documentResponse = (document: object | undefined): ApiResponse | undefined =>
-  document && jsonResponse(200, document);
+function documentOf(
+  { scheme, aggregator, serverAddress }: ApiServerConfig,
+  root: 'api' | 'apis',
+  group: string | undefined,
+  version: string | undefined,
+): JsonObject | undefined {
+  const resources = scheme.resources();
+  if (root === 'api')
+    return group === undefined
+      ? apiVersions(serverAddress?.() ?? '')
+      : apiResourceList(resources, '', group, storageVersionHash);
+  if (group === undefined) return apiGroupList(resources, aggregator?.versions());
+  if (version === undefined) return apiGroup(resources, group, aggregator?.versions());
+  return group === '' ? undefined : apiResourceList(resources, group, version, storageVersionHash);
+}
 
-function aggregatedResponse(
-  context: RequestContext,
-  config: ApiServerConfig,
-  core: boolean,
-): ApiResponse | undefined {
-  const accept = context.header('accept').replace(/\s+/g, '');
-  if (accept.length > 4096) throw badRequest('the Accept header is too long');
-  const clause = accept
-    .split(',')
-    .find((c) => c.startsWith('application/json') && c.includes('as=APIGroupDiscoveryList'));
-  const version = /;v=(v2|v2beta1)(?:;|$)/.exec(clause ?? '')?.[1] as 'v2' | 'v2beta1' | undefined;
-  if (version === undefined) return undefined;
-  return aggregatedDocument(context, config, { root: core ? 'api' : 'apis', version });
+/** Upstream's aggregator answers for the list of groups and for each; its other server for custom versions. Both have no router. */
+function isRouted(
+  { scheme }: ApiServerConfig,
+  root: 'api' | 'apis',
+  group: string | undefined,
+  version: string | undefined,
+): boolean {
+  if (root === 'api') return true;
+  return (
+    version !== undefined &&
+    scheme.resources().some((d) => d.group === group && d.version === version && d.custom !== true)
+  );
 }
 
 function rootPaths({ config, health }: PathDependencies): string[] {

@@ -50,6 +50,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
   const observed = serverMetrics(config.metrics, (info) => isServed(config.scheme, info));
   showObjectCounts(config.metrics, config.scheme, stores);
   const places = new Places(largeBodies);
+  const protobuf = protobufCodec(config.scheme);
   let closing = false;
   const serve = handlerOf(config, stores, () => closing);
   return {
@@ -61,14 +62,14 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
       return stores(declaration);
     },
     async handle(request) {
-      const context = new RequestContext(request, places);
+      const context = new RequestContext(request, places, protobuf);
       if (
         closing &&
         request.user === undefined &&
         !request.url.startsWith('/readyz') &&
         !request.url.startsWith('/livez')
       )
-        return errorResponse(serviceUnavailable('the apiserver is shutting down'));
+        return errorResponse(context, serviceUnavailable('the apiserver is shutting down'));
       const start = config.clock.monotonic();
       context.startedAt = start;
       try {

@@ -1,7 +1,8 @@
 // JSON as Go's encoder writes it, which keeps it out of the way of HTML.
 
-export const htmlSafeJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
+/** `indent`: spaces of each level, for people. */
+export const htmlSafeJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, undefined, indent).replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

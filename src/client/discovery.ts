@@ -41,7 +41,7 @@ async function groupsBelow(
   client: RawClient,
   path: '/api' | '/apis',
 ): Promise<NonNullable<DiscoveredGroups['items']>> {
-  const { body } = await client.raw({ method: 'GET', path, accept: aggregatedMediaType('v2') });
+  const { body } = await client.raw({ method: 'GET', path, accept: aggregatedMediaType });
   return (JSON.parse(body.toString('utf8')) as DiscoveredGroups).items ?? [];
 }
 

@@ -1,9 +1,14 @@
 // Forms that a client asks for and an answer doesn't have: 406 before anything is done, or the next form of its list.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { parse } from 'yaml';
+import { createScheme } from '../../src/api/scheme.ts';
+import { decodeProtobuf } from '../../src/apimachinery/serializer/protobuf/envelope.ts';
+import { ProtoReader } from '../../src/apimachinery/serializer/protobuf/reader.ts';
 import {
   startTestControlPlane,
   type TestControlPlane,
+  user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
 
 let cluster: TestControlPlane;
@@ -19,6 +24,213 @@ const mediaTypes =
 const maps = '/api/v1/namespaces/default/configmaps';
 const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const question = { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } };
+
+const protobufType = 'application/vnd.kubernetes.protobuf';
+const yamlType = 'application/yaml';
+/** A whole object in its envelope, as clients that read protobuf take it. */
+const decoded = (bytes: Buffer): object =>
+  decodeProtobuf(createScheme(), bytes, { apiVersion: 'v1', kind: '' });
+
+test('a failure comes in the form that is asked for, whoever refuses', async () => {
+  const missing = `${maps}/missing`;
+  const failure = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: 'configmaps "missing" not found',
+    reason: 'NotFound',
+    details: { name: 'missing', kind: 'configmaps' },
+    code: 404,
+  };
+  const compact = await cluster.ask('GET', missing);
+  assert.equal(compact.text, `${JSON.stringify(failure)}\n`);
+  const yaml = await cluster.ask('GET', missing, undefined, { accept: yamlType });
+  assert.equal(yaml.headers['content-type'], yamlType);
+  assert.deepEqual(parse(yaml.text), failure);
+  const binary = await cluster.ask('GET', missing, undefined, { accept: protobufType });
+  assert.equal(binary.headers['content-type'], protobufType);
+  assert.deepEqual(decoded(binary.bytes), failure);
+  // Indented text has no end of line, as Go writes it.
+  for (const [url, how] of [
+    [`${missing}?pretty=1`, {}],
+    [`${missing}?pretty=true`, { userAgent: 'kubectl/v1.36.0' }],
+    [missing, { userAgent: 'curl/8.0' }],
+    [missing, { userAgent: 'Mozilla/5.0 (X11)' }],
+    [missing, { accept: 'application/json;pretty=1' }],
+    [missing, { accept: as('Table') }],
+    [missing, { accept: 'application/cbor, application/json;q=0.1', userAgent: 'Wget/1' }],
+  ] as const)
+    assert.equal(
+      (await cluster.ask('GET', url, undefined, how)).text,
+      JSON.stringify(failure, undefined, 2),
+      JSON.stringify([url, how]),
+    );
+  for (const url of [`${missing}?pretty=0`, `${missing}?pretty=yes`])
+    assert.equal((await cluster.ask('GET', url, undefined, { userAgent: 'curl/8.0' })).text, compact.text);
+  const refusals = [
+    ['GET', '/api/v1/namespaces/default/nothings', {}, 404],
+    ['DELETE', '/version', {}, 405],
+    ['GET', maps, { token: 'wrong' }, 401],
+    ['GET', maps, { user: user('nobody') }, 403],
+    ['GET', `${maps}?limit=x`, {}, 400],
+    ['GET', `${maps}?continue=x`, {}, 400],
+    ['POST', maps, { contentType: 'application/cbor' }, 415],
+  ] as const;
+  for (const [method, url, how, code] of refusals) {
+    const body = method === 'POST' ? {} : undefined;
+    const told = parse((await cluster.ask(method, url, body, { ...how, accept: yamlType })).text);
+    assert.deepEqual([told.kind, told.code], ['Status', code], url);
+    const plain = await cluster.ask(method, url, body, { ...how, accept: protobufType });
+    assert.deepEqual(decoded(plain.bytes), told, url);
+  }
+  const forbidden = await cluster.ask('GET', maps, undefined, { user: user('nobody') });
+  assert.equal(forbidden.headers['x-content-type-options'], 'nosniff');
+});
+
+test('what a failure says is kept out of the way of HTML', async () => {
+  const answer = await cluster.ask('GET', `${maps}?labelSelector=%3Cb%3E`);
+  assert.match(answer.text, /\\u003c/);
+  assert.match(answer.message, /'<'/);
+});
+
+test('what nobody takes is refused before anything is done, in the words of who would have answered', async () => {
+  const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  const streams = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+  const routed = (available: string): string =>
+    `406: Not Acceptable\n\nAvailable representations: ${available}`;
+  const cases = [
+    [`${maps}/none`, 'text/html', routed(types)],
+    [maps, 'application/*', routed(`${types}, ${streams}`)],
+    [maps, 'application/cbor', routed(`${types}, ${streams}`)],
+    ['/api', 'text/html', routed(types)],
+    ['/api/v1', 'text/html', routed(types)],
+    ['/apis/apps/v1', 'text/html', routed(types)],
+    ['/apis', 'text/html', mediaTypes],
+    ['/apis/apps', 'text/html', mediaTypes],
+    ['/version', 'text/html', routed('application/json')],
+    [`${maps}?watch=1`, yamlType, `only the following media types are accepted: ${streams}`],
+  ] as const;
+  for (const [url, accept, message] of cases) {
+    const answer = await cluster.ask('GET', url, undefined, { accept });
+    if (accept === yamlType) assert.equal(parse(answer.text).message, message);
+    else assert.deepEqual([answer.status, answer.message], [406, message], url);
+    if (accept === 'text/html') assert.ok(answer.text.startsWith('{\n  "kind": "Status"'), answer.text);
+  }
+  const refused = await cluster.ask('DELETE', `${maps}/kept`, undefined, { accept: 'text/html' });
+  assert.equal(refused.status, 406);
+  await cluster.ask('POST', maps, { metadata: { name: 'kept' } });
+  await cluster.ask('DELETE', `${maps}/kept`, undefined, { accept: `text/html, ${as('Nothing')}` });
+  assert.equal((await cluster.ask('GET', `${maps}/kept`)).status, 200);
+  const made = await cluster.ask('POST', maps, { metadata: { name: 'unmade' } }, { accept: 'text/html' });
+  assert.deepEqual(
+    [made.status, made.message],
+    [415, `415: Unsupported Media Type\n\nAvailable representations: ${types}`],
+  );
+  assert.equal((await cluster.ask('GET', `${maps}/unmade`)).status, 404);
+});
+
+test('discovery comes in every form', async () => {
+  for (const url of ['/api', '/apis', '/apis/apps', '/api/v1', '/apis/apps/v1']) {
+    const { text, body } = await cluster.ask('GET', url);
+    assert.equal(text, `${JSON.stringify(body)}\n`);
+    const pretty = await cluster.ask('GET', url, undefined, { userAgent: 'curl/8.0' });
+    assert.equal(pretty.text, JSON.stringify(body, undefined, 2));
+    const yaml = await cluster.ask('GET', url, undefined, { accept: yamlType });
+    assert.deepEqual(parse(yaml.text), body);
+    const { bytes } = await cluster.ask('GET', url, undefined, { accept: protobufType });
+    assert.equal(bytes.subarray(0, 3).toString(), 'k8s');
+    // Empty texts and false are not in a message.
+    const told = JSON.stringify(decoded(bytes));
+    for (const name of url === '/apis' ? ['apps', 'batch'] : [])
+      assert.ok(told.includes(`"name":"${name}"`), told);
+    if (url === '/api/v1') assert.ok(told.includes('"name":"pods/exec"'), told);
+  }
+  const version = await cluster.ask('GET', '/version');
+  assert.equal(version.text, JSON.stringify(version.body, undefined, 2));
+  const root = await cluster.ask('GET', '/');
+  assert.equal(root.text, JSON.stringify(root.body, undefined, 2));
+});
+
+/** Fields by number: their name, and what they hold if that is no text. Those of a list are lists. */
+type Layout = readonly (readonly [name: string, list: boolean, inner?: Layout] | undefined)[];
+const kindLayout: Layout = [undefined, ['group', false], ['version', false], ['kind', false]];
+const subresourceLayout: Layout = [
+  undefined,
+  ['subresource', false],
+  ['responseKind', false, kindLayout],
+  undefined,
+  ['verbs', true],
+];
+const resourceLayout: Layout = [
+  undefined,
+  ['resource', false],
+  ['responseKind', false, kindLayout],
+  ['scope', false],
+  ['singularResource', false],
+  ['verbs', true],
+  ['shortNames', true],
+  ['categories', true],
+  ['subresources', true, subresourceLayout],
+];
+const versionLayout: Layout = [
+  undefined,
+  ['version', false],
+  ['resources', true, resourceLayout],
+  ['freshness', false],
+];
+const groupLayout: Layout = [
+  undefined,
+  ['metadata', false, [undefined, ['name', false]]],
+  ['versions', true, versionLayout],
+];
+const listLayout: Layout = [undefined, ['metadata', false, []], ['items', true, groupLayout]];
+
+function readLayout(reader: ProtoReader, layout: Layout): Record<string, unknown> {
+  const object: Record<string, unknown> = {};
+  while (!reader.done) {
+    const [name, list, inner] = layout[reader.tag().number]!;
+    const value = inner === undefined ? reader.string() : readLayout(reader.message(), inner);
+    if (list) object[name] = [...((object[name] as unknown[] | undefined) ?? []), value];
+    else object[name] = value;
+  }
+  return object;
+}
+
+function readAggregated(bytes: Buffer): Record<string, unknown> {
+  const reader = new ProtoReader(bytes, 4);
+  reader.tag();
+  const head = readLayout(reader.message(), [undefined, ['apiVersion', false], ['kind', false]]);
+  reader.tag();
+  return { ...head, ...readLayout(reader.message(), listLayout) };
+}
+
+test('aggregated discovery comes as JSON, YAML and protobuf, by one name', async () => {
+  const form = 'g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+  const json = await cluster.ask('GET', '/apis', undefined, { accept: `application/json;${form}` });
+  assert.equal(json.headers['content-type'], `application/json;${form}`);
+  assert.equal(json.text, `${JSON.stringify(json.body)}\n`);
+  const pretty = await cluster.ask('GET', '/apis?pretty=1', undefined, {
+    accept: `application/json;${form}`,
+  });
+  assert.equal(pretty.text, JSON.stringify(json.body, undefined, 2));
+  const yaml = await cluster.ask('GET', '/apis', undefined, { accept: `${yamlType};${form}` });
+  assert.equal(yaml.headers['content-type'], `${yamlType};${form}`);
+  assert.deepEqual(parse(yaml.text), json.body);
+  const binary = await cluster.ask('GET', '/apis', undefined, { accept: `${protobufType};${form}` });
+  assert.equal(binary.headers['content-type'], `${protobufType};${form}`);
+  assert.deepEqual(readAggregated(binary.bytes), json.body);
+  assert.deepEqual(
+    [pretty, yaml, binary].map(({ headers }) => headers['etag']),
+    Array(3).fill(json.headers['etag']),
+  );
+  // The version before is served no more.
+  const old = `application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList`;
+  const none = await cluster.ask('GET', '/apis', undefined, { accept: old });
+  assert.deepEqual([none.status, none.message], [406, mediaTypes]);
+  const next = await cluster.ask('GET', '/apis', undefined, { accept: `${old},application/json` });
+  assert.equal(next.body['kind'], 'APIGroupList');
+});
 
 test('a review and a token have no table: 406, and the next media type when there is one', async () => {
   const serviceAccount = { metadata: { name: 'tabled' } };

@@ -341,7 +341,6 @@ function importsOf(file: string): Import[] {
 const sharedNames: Readonly<Record<string, string>> = {
   forbidden: "upstream's own two: a cause of a 422 (field.Forbidden) and an answer (errors.NewForbidden)",
   notFound: "upstream's own two: field.NotFound and errors.NewNotFound",
-  jsonResponse: 'the API server and the kubelet answer with types of their own',
   textResponse: 'the API server and the kubelet answer with types of their own',
 };
 

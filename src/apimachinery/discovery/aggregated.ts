@@ -1,28 +1,24 @@
-// Aggregated discovery (apidiscovery.k8s.io v2 and v2beta1): all groups in one answer, what kubectl asks first.
+// Aggregated discovery (apidiscovery.k8s.io/v2): all groups in one answer, what kubectl asks first.
 import type { JsonObject, ResourceDeclaration } from '../declaration.ts';
 import { servedGroups } from './groups.ts';
 import type { RemoteVersion } from './remote-version.ts';
 
-export type AggregatedVersion = 'v2' | 'v2beta1';
-
-/** Media type parameters that ask for it. */
-export const aggregatedMediaType = (version: AggregatedVersion): string =>
-  `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+/** What asks for it, and what it is answered with. */
+export const aggregatedMediaType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 /** `/api` (core group only) or `/apis` (all others). */
 export const aggregatedDiscovery = (
   resources: readonly ResourceDeclaration[],
   root: 'api' | 'apis',
-  version: AggregatedVersion,
   remote: readonly RemoteVersion[] = [],
 ): JsonObject => ({
   kind: 'APIGroupDiscoveryList',
-  apiVersion: `apidiscovery.k8s.io/${version}`,
+  apiVersion: 'apidiscovery.k8s.io/v2',
   metadata: {},
   items: servedGroups(resources, remote)
     .filter((g) => (g.group === '') === (root === 'api'))
     .map((g) => ({
-      metadata: { ...(g.group === '' ? {} : { name: g.group }), creationTimestamp: null },
+      metadata: g.group === '' ? {} : { name: g.group },
       versions: g.versions.map((v) => ({
         version: v.version,
         resources: v.remote === undefined ? v.resources.map(resourceOf) : [...v.remote.resources],

@@ -1,6 +1,6 @@
 // Knows what other API servers serve, and asks them again now and then: upstream's discovery manager.
 
-import { aggregatedMediaType } from '../../apimachinery/discovery/aggregated.ts';
+import { aggregatedMediaType as aggregated } from '../../apimachinery/discovery/aggregated.ts';
 import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.ts';
 import type { Json, JsonObject } from '../../apimachinery/json.ts';
 import { type Backoff, backoffMs } from '../../base/backoff.ts';
@@ -21,7 +21,6 @@ const openApiTimeoutMs = 60_000;
 
 const discoverer: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
 const reader: UserInfo = { name: 'system:aggregator', groups: [] };
-const aggregated = aggregatedMediaType('v2');
 
 interface Known {
   readonly resources: readonly JsonObject[];

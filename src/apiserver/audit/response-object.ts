@@ -21,11 +21,27 @@ export function responseStatusOf(
   code: number,
   contentType: string,
   body: Buffer | undefined,
+  readers: BodyReaders,
 ): AuditResponseStatus {
-  if (body === undefined || contentType !== 'application/json') return { code };
-  if (!statusStart.test(body.toString('latin1', 0, headBytes))) return { code };
-  const { status, message, reason, details } = readJson(body.toString()) as Partial<AuditResponseStatus>;
+  // In other forms only a failure is looked at: objects are large, and few of them are a Status.
+  if (body === undefined || (contentType !== 'application/json' && code < firstFailure)) return { code };
+  const json = statusText(contentType, body, readers);
+  if (json === undefined) return { code };
+  const { status, message, reason, details } = readJson(json) as Partial<AuditResponseStatus>;
   return { status, message, reason, details, code };
+}
+
+const firstFailure = 400;
+
+function statusText(contentType: string, body: Buffer, readers: BodyReaders): string | undefined {
+  if (contentType === 'application/json')
+    return statusStart.test(body.toString('latin1', 0, headBytes)) ? body.toString() : undefined;
+  try {
+    const json = jsonOf(contentType, body, readers);
+    return json !== undefined && (readJson(json) as JsonObject)['kind'] === 'Status' ? json : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export const statusOfError = (error: StatusError): AuditResponseStatus => {

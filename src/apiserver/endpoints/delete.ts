@@ -6,6 +6,7 @@ import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj, strs } from '../../apimachinery/json-access.ts';
 import { attributesOf, noSelectors } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
+import { formsOf } from '../negotiation.ts';
 import { queryBoolean, queryInt64 } from '../query.ts';
 import { maxBodyBytes, parseBody } from '../registry/decode-body.ts';
 import type { DeleteOptions } from '../registry/delete-object.ts';
@@ -130,7 +131,10 @@ export async function deleteEndpoint(request: EndpointRequest): Promise<ApiRespo
   const { context, declaration, store, deps } = request;
   const { namespace, name } = context.info;
   const options = await readDeleteOptions(request);
-  if (options.unreadable === true) return respondObject(context, 200, await deleteUnreadable(request), deps);
+  if (options.unreadable === true)
+    return respondObject(context, 200, await deleteUnreadable(request), deps, {
+      endpoint: formsOf(declaration),
+    });
   const deletion = await store.delete(declaration.namespaced ? namespace : '', name, options, {
     ...writeOptions(context),
     dryRun: options.dryRun,
@@ -139,5 +143,7 @@ export async function deleteEndpoint(request: EndpointRequest): Promise<ApiRespo
   const status = !deletion.gone && asked ? 202 : 200;
   if (!deletion.gone || declaration.strategy.returnDeletedObject === true)
     return respondStored(context, status, deletion.value, declaration, deps);
-  return respondObject(context, status, deletedStatus(request, name, deletion.uid), deps);
+  return respondObject(context, status, deletedStatus(request, name, deletion.uid), deps, {
+    endpoint: formsOf(declaration),
+  });
 }

@@ -1,5 +1,6 @@
 // A list in pieces: what stands before the objects, each object by itself, and what stands after them.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { htmlSafeJson } from '../../base/html-safe-json.ts';
 import { writeYaml } from '../../base/yaml-writer.ts';
 
 /** The body is head, items with separators between them, and tail. */
@@ -14,22 +15,22 @@ const nothing = Buffer.alloc(0);
 
 /** `shell` is the list without objects; `key` is its last field, where they stand. */
 export function jsonList(shell: JsonObject): ListWriter {
-  const text = JSON.stringify(shell);
+  const text = htmlSafeJson(shell);
   return {
     head: Buffer.from(text.slice(0, -2)),
-    item: (object) => Buffer.from(JSON.stringify(object)),
+    item: (object) => Buffer.from(htmlSafeJson(object)),
     separator: Buffer.from(','),
     tail: Buffer.from(']}\n'),
   };
 }
 
 export function prettyList(shell: JsonObject): ListWriter {
-  const text = JSON.stringify(shell, undefined, 2);
+  const text = htmlSafeJson(shell, 2);
   return {
     head: Buffer.from(`${text.slice(0, -'[]\n}'.length)}[\n    `),
-    item: (object) => Buffer.from(JSON.stringify(object, undefined, 2).replaceAll('\n', '\n    ')),
+    item: (object) => Buffer.from(htmlSafeJson(object, 2).replaceAll('\n', '\n    ')),
     separator: Buffer.from(',\n    '),
-    tail: Buffer.from('\n  ]\n}\n'),
+    tail: Buffer.from('\n  ]\n}'),
   };
 }
 

@@ -4,6 +4,7 @@ import { notAcceptable, StatusError } from '../../apimachinery/errors.ts';
 import { obj, objs } from '../../apimachinery/json-access.ts';
 import { NoProtobufForm } from '../../apimachinery/serializer/protobuf/encode.ts';
 import {
+  type IncludeObject,
   includeObjectFrom,
   partialObjectMetadata,
   type TableForm,
@@ -12,8 +13,9 @@ import {
 } from '../../apimachinery/table.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Slice, type Turns } from '../../base/turns.ts';
-import { writeYaml } from '../../base/yaml-writer.ts';
+import { encodeAnswer, wantsPretty } from '../encode-answer.ts';
 import type { ApiResponse } from '../http.ts';
+import { contentTypes, type Endpoints, formsOf, type Negotiated, negotiate } from '../negotiation.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import { internalPackage } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
@@ -21,7 +23,6 @@ import { heavyBytes, type RequestContext } from '../request-context.ts';
 import { bytesResponse } from '../response.ts';
 import { type Conversion, ConvertedBody } from './converted-body.ts';
 import { jsonList, type ListWriter, prettyList, yamlList } from './list-writer.ts';
-import { contentTypes, type Negotiated, negotiate } from './negotiation.ts';
 
 export interface Encoding {
   readonly protobuf: ProtobufCodec | undefined;
@@ -31,44 +32,28 @@ export interface Encoding {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** As upstream: browsers and curl get indented text unless they ask otherwise. */
-function wantsPretty(context: RequestContext): boolean {
-  const agent = context.header('user-agent');
-  const asked = context.request.url.includes('pretty=') ? context.query.get('pretty') : null;
-  if (asked !== null && asked !== '') return !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(asked);
-  return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
-}
-
-/** Text or bytes of any object in a media type that is not the stored one. */
 function encodeObject(
   context: RequestContext,
   negotiated: Negotiated,
   object: JsonObject,
   encoding: Encoding,
 ): Buffer {
-  switch (negotiated.mediaType) {
-    case 'yaml':
-      return Buffer.from(writeYaml(object));
-    case 'protobuf':
-      if (encoding.protobuf === undefined) throw otherMediaTypes();
-      return encodeProtobufObject(encoding.protobuf, object);
-    default:
-      return wantsPretty(context)
-        ? Buffer.from(`${JSON.stringify(object, undefined, 2)}\n`)
-        : Buffer.from(`${JSON.stringify(object)}\n`);
-  }
+  const bytes = encodeAnswer(context, negotiated, object, encoding.protobuf);
+  if (bytes === undefined) throw noSuchForm();
+  return bytes;
 }
 
-const otherMediaTypes = (): StatusError => notAcceptable(['application/json', 'application/yaml']);
+const noSuchForm = (): StatusError => notAcceptable(Object.values(contentTypes));
 
+/** Any object that is not the declaration's own. `table`: how it is shown as one. */
 export function respondObject(
   context: RequestContext,
   status: number,
   object: JsonObject,
   encoding: Encoding,
-  table?: TableForm,
+  { endpoint = 'resource', table }: { readonly endpoint?: Endpoints; readonly table?: TableForm } = {},
 ): ApiResponse {
-  const negotiated = negotiate(context.header('accept'));
+  const negotiated = negotiate(context.header('accept'), endpoint);
   const asTable = table !== undefined && negotiated.form === 'Table';
   const plain: Negotiated = { ...negotiated, form: 'object' };
   const shown = asTable
@@ -91,8 +76,8 @@ export function respondRest(
 ): ApiResponse {
   const own = object['kind'] === declaration.kind;
   if (!own && object['kind'] !== declaration.listKind)
-    return respondObject(context, status, object, encoding);
-  const negotiated = negotiate(context.header('accept'));
+    return respondObject(context, status, object, encoding, { endpoint: formsOf(declaration) });
+  const negotiated = negotiate(context.header('accept'), formsOf(declaration));
   const shaped = own
     ? shape(context, negotiated, object, declaration, encoding.now())
     : shapeList(
@@ -118,8 +103,8 @@ export function respondStored(
   declaration: ResourceDeclaration,
   encoding: Encoding,
 ): ApiResponse | Promise<ApiResponse> {
-  const negotiated = negotiate(context.header('accept'));
-  if (negotiated.mediaType === 'json' && negotiated.form === 'object' && !wantsPretty(context))
+  const negotiated = negotiate(context.header('accept'), formsOf(declaration));
+  if (negotiated.mediaType === 'json' && negotiated.form === 'object' && !wantsPretty(context, negotiated))
     return bytesResponse(status, value);
   const shaped = (object: JsonObject): JsonObject =>
     shape(context, negotiated, object, declaration, encoding.now());
@@ -149,6 +134,10 @@ const goKind = ({ group, custom }: ResourceDeclaration, kind: string): string =>
 const versionOf = (negotiated: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' =>
   `meta.k8s.io/${negotiated.formVersion}`;
 
+/** As upstream, only who asks for a table is asked what goes with it. Throws 400. */
+export const includeObjectOf = (context: RequestContext, { form }: Negotiated): IncludeObject =>
+  form === 'Table' ? includeObjectFrom(context.query.get('includeObject')) : 'Metadata';
+
 function tableOptions(
   context: RequestContext,
   negotiated: Negotiated,
@@ -158,7 +147,7 @@ function tableOptions(
   const metadata = object['metadata'] as JsonObject | undefined;
   return {
     now,
-    includeObject: includeObjectFrom(context.query.get('includeObject')),
+    includeObject: includeObjectOf(context, negotiated),
     version: versionOf(negotiated),
     metadata: { resourceVersion: metadata?.['resourceVersion'] ?? '' },
   };
@@ -195,11 +184,11 @@ export async function respondList(
   declaration: ResourceDeclaration,
   encoding: Encoding,
 ): Promise<ApiResponse> {
-  const negotiated = negotiate(context.header('accept'));
+  const negotiated = negotiate(context.header('accept'), formsOf(declaration));
   const { decode = decodeEntry } = list;
   const asStored =
     list.decode === undefined && negotiated.mediaType === 'json' && negotiated.form === 'object';
-  if (asStored && !wantsPretty(context)) return bytesResponse(200, framedList(list, declaration));
+  if (asStored && !wantsPretty(context, negotiated)) return bytesResponse(200, framedList(list, declaration));
   const now = encoding.now();
   const shaped = (objects: readonly JsonObject[]): JsonObject =>
     shapeList(context, negotiated, list.metadata, objects, declaration, now);
@@ -223,7 +212,7 @@ export async function respondList(
       ? yamlList(shell, key)
       : negotiated.mediaType === 'protobuf'
         ? await measuredList(encoding.protobuf, shell, key, conversion)
-        : wantsPretty(context)
+        : wantsPretty(context, negotiated)
           ? prettyList(shell)
           : jsonList(shell);
   const body = new ConvertedBody({ ...conversion, writer });
@@ -239,7 +228,7 @@ async function measuredList(
 ): Promise<ListWriter> {
   try {
     const parts = codec?.list(shell, key);
-    if (parts === undefined) throw otherMediaTypes();
+    if (parts === undefined) throw noSuchForm();
     const item = (object: JsonObject): Buffer => bufferOf(parts.item(object));
     let size = 0;
     await turns.take();
@@ -250,7 +239,7 @@ async function measuredList(
     }
     return { head: bufferOf(parts.head(size)), item, separator: Buffer.alloc(0), tail: bufferOf(parts.tail) };
   } catch (error) {
-    throw error instanceof NoProtobufForm ? otherMediaTypes() : error;
+    throw error instanceof NoProtobufForm ? noSuchForm() : error;
   }
 }
 
@@ -285,7 +274,7 @@ function shapeList(
   if (negotiated.form === 'Table')
     return tableOf(declaration, objects, {
       now,
-      includeObject: includeObjectFrom(context.query.get('includeObject')),
+      includeObject: includeObjectOf(context, negotiated),
       version,
       metadata,
     });
@@ -307,12 +296,4 @@ function shapeList(
     metadata,
     items: [...objects],
   };
-}
-
-function encodeProtobufObject(codec: ProtobufCodec, object: JsonObject): Buffer {
-  try {
-    return codec.encode(object);
-  } catch (error) {
-    throw error instanceof NoProtobufForm ? otherMediaTypes() : error;
-  }
 }

@@ -15,7 +15,6 @@ import type { ResourceStore } from '../registry/store.ts';
 import { admissionRequest } from '../registry/write-rules.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { readListOptions } from './list-options.ts';
-import { negotiateWithoutTables } from './negotiation.ts';
 import { respondObject, respondRest } from './object-response.ts';
 
 type Verb = 'create' | 'get' | 'list' | 'update' | 'delete' | 'connect';
@@ -77,8 +76,6 @@ async function answer(
   serve: NonNullable<RestHandler['create']>,
 ): Promise<ApiResponse> {
   const { context, store, deps } = request;
-  // Nothing may be done for an answer that the client does not take.
-  if (verb === 'create') negotiateWithoutTables(context.header('accept'));
   let object: JsonObject | undefined;
   if (verb === 'create' || verb === 'update') {
     object = await readObject(context, bodyTarget(request), deps);

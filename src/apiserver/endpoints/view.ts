@@ -10,6 +10,7 @@ import { copyJson, isObject, meta, str } from '../../apimachinery/json-access.ts
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce } from '../../base/turns.ts';
 import type { ApiResponse } from '../http.ts';
+import { formsOf } from '../negotiation.ts';
 import { queryBoolean } from '../query.ts';
 import {
   type DecodeTarget,
@@ -39,7 +40,11 @@ export async function serveView(
   const namespace = declaration.namespaced ? context.info.namespace : '';
   const { name, verb, subresource } = context.info;
   const target = subresourceTarget(request, declared, deps.scheme.typeOf(declared.kind));
-  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, deps, view.table);
+  const respond = (object: JsonObject): ApiResponse =>
+    respondObject(context, 200, object, deps, {
+      endpoint: formsOf(declaration),
+      ...(view.table === undefined ? {} : { table: view.table }),
+    });
   if (verb === 'get') {
     const value = await store.servedBytes(store.cached(namespace, name).value);
     return respond(view.get(decodeEntry(value)));

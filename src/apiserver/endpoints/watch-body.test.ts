@@ -10,7 +10,7 @@ import { WatchBody } from './watch-body.ts';
 import { type FrameFormat, frameKeysOf } from './watch-frames.ts';
 
 const most = 64 * 1024;
-const negotiated = { mediaType: 'json', form: 'object', formVersion: 'v1' } as const;
+const negotiated = { mediaType: 'json', form: 'object', formVersion: 'v1', pretty: false } as const;
 const declaration = { group: '', version: 'v1', kind: 'ConfigMap' } as ResourceDeclaration;
 const cursor: WatchCursor = { next: () => undefined, revision: () => 1, onEvent() {}, close() {} };
 const format: FrameFormat = {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { frameKeysOf } from './watch-frames.ts';
 
-const negotiated = { mediaType: 'json', form: 'object', formVersion: 'v1' } as const;
+const negotiated = { mediaType: 'json', form: 'object', formVersion: 'v1', pretty: false } as const;
 const keys = (definedAs?: string) =>
   frameKeysOf(negotiated, { group: 'x.com', version: 'v1', kind: 'X', definedAs } as ResourceDeclaration);
 

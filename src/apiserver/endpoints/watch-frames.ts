@@ -3,9 +3,9 @@ import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declara
 import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { type IncludeObject, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
 import type { CacheEvent } from '../../storage/watch/resource-cache.ts';
+import type { Negotiated } from '../negotiation.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
-import type { Negotiated } from './negotiation.ts';
 
 export type WatchType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
@@ -143,7 +143,6 @@ export function bookmarkFrame(format: FrameFormat, revision: number, initialEven
   const { declaration, negotiated } = format;
   const metadata: JsonObject = {
     resourceVersion: String(revision),
-    creationTimestamp: null,
     ...(initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
   };
   const object: JsonObject = { kind: declaration.kind, apiVersion: apiVersionOf(declaration), metadata };

@@ -1,17 +1,16 @@
 // GET of a collection with watch=true: where the stream begins, what comes first, and when it ends.
-import { notAcceptable } from '../../apimachinery/errors.ts';
-import { includeObjectFrom } from '../../apimachinery/table.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { isWebSocketRequest } from '../../wire/websocket.ts';
 import type { ApiResponse, PullBody } from '../http.ts';
+import { contentTypes, formsOf, negotiateStream } from '../negotiation.ts';
 import type { RemoteVersions } from '../registry/remote-versions.ts';
 import { watchByWebSocket } from '../streaming/websocket-stream.ts';
 import { ConvertingCursor } from './converting-cursor.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import { scopeOf } from './list.ts';
 import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
-import { contentTypes, negotiate } from './negotiation.ts';
+import { includeObjectOf } from './object-response.ts';
 import { errorFrame, SingleFrame, WatchBody } from './watch-body.ts';
 import { type FrameFormat, frameKeysOf } from './watch-frames.ts';
 
@@ -21,17 +20,12 @@ const minTimeoutSeconds = 1800;
 export async function watchObjects(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
   const options = readListOptions(context.query, declaration, 'watch', context.info.name);
-  const negotiated = negotiate(context.header('accept'));
-  if (negotiated.mediaType === 'yaml')
-    throw notAcceptable([
-      'application/json;stream=watch',
-      'application/vnd.kubernetes.protobuf;stream=watch',
-    ]);
+  const negotiated = negotiateStream(context.header('accept'), formsOf(declaration));
   const format: FrameFormat = {
     frameKeys: frameKeysOf(negotiated, declaration),
     negotiated,
     declaration,
-    includeObject: includeObjectFrom(context.query.get('includeObject')),
+    includeObject: includeObjectOf(context, negotiated),
     protobuf: deps.protobuf,
     // What only a webhook can tell comes converted.
     convert: store.remote === undefined ? (value) => store.ownBytes(value) : (value) => value,

@@ -83,7 +83,7 @@ export const failedAuthenticationAudit =
     const response = await next(context);
     if (builder === undefined) return response;
     const body = Buffer.isBuffer(response.body) ? response.body : undefined;
-    builder.responseStatus = responseStatusOf(response.status, contentTypeOf(response), body);
+    builder.responseStatus = responseStatusOf(response.status, contentTypeOf(response), body, deps);
     await tell(deps, builder, 'ResponseStarted');
     return response;
   };
@@ -124,7 +124,12 @@ async function answered(
   const { body } = response;
   const type = contentTypeOf(response);
   const lasting = isLongRunning(context.info);
-  builder.responseStatus = responseStatusOf(response.status, type, Buffer.isBuffer(body) ? body : undefined);
+  builder.responseStatus = responseStatusOf(
+    response.status,
+    type,
+    Buffer.isBuffer(body) ? body : undefined,
+    deps,
+  );
   if (lasting) await tell(deps, builder, 'ResponseStarted');
   const showsObject = builder.tellsResponse && !lasting;
   const show = (bytes: Buffer): void => {

@@ -40,7 +40,7 @@ export function authenticationFilter(options: Options): Filter {
       error: StatusError = unauthorized(),
     ): Promise<ApiResponse> => {
       metrics.failed(result, (clock.monotonic() - began) / 1000);
-      return refused(async () => errorResponse(error))(context);
+      return refused(async () => errorResponse(context, error))(context);
     };
     try {
       const answer = authenticator.authenticate(request, context);

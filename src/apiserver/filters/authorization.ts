@@ -4,7 +4,7 @@ import { attributesOf, forbiddenBy, selectorsOf } from '../authorization/attribu
 import type { AuthorizationObserved } from '../authorization/authorization-metrics.ts';
 import type { AuthorizationDecision, Authorizer } from '../authorization/authorizer.ts';
 import type { RequestContext } from '../request-context.ts';
-import { errorResponse } from '../response.ts';
+import { forbiddenResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 
 /** Upgraded, these run commands or reach whatever listens, a kubelet's own commands too. */
@@ -20,7 +20,7 @@ export const authorizationFilter =
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
     observed(decision, (clock.monotonic() - began) / 1000);
     if (context.audit !== undefined) annotate(context, decision, reason);
-    if (decision !== 'allow') return errorResponse(forbiddenBy(attributes, reason));
+    if (decision !== 'allow') return forbiddenResponse(context, forbiddenBy(attributes, reason));
     if (
       context.request.upgrade &&
       attributes.isResource &&
@@ -32,7 +32,7 @@ export const authorizationFilter =
       const second = await authorizer.authorize(asCreate);
       if (second.decision !== 'allow') {
         if (context.audit !== undefined) annotate(context, second.decision, second.reason);
-        return errorResponse(forbiddenBy(asCreate, second.reason));
+        return forbiddenResponse(context, forbiddenBy(asCreate, second.reason));
       }
     }
     return next(context);

@@ -5,7 +5,7 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { createImpersonation, type WantedUser } from '../authorization/impersonation-modes.ts';
 import { type SentHeader, sentHeaders } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
-import { asStatusError, errorResponse } from '../response.ts';
+import { asStatusError, errorResponse, forbiddenResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 
 const prefix = 'impersonate-';
@@ -35,7 +35,10 @@ export function impersonationFilter(authorizer: Authorizer): Filter {
     const wanted = wantedOf(sentHeaders(context.request));
     if (wanted.name === '') {
       if (wanted.groups.length === 0 && wanted.uid === '' && wanted.extra.size === 0) return next(context);
-      return errorResponse(badRequest(`requested ${goText(wanted)} without impersonating a user name`));
+      return errorResponse(
+        context,
+        badRequest(`requested ${goText(wanted)} without impersonating a user name`),
+      );
     }
     const attributes = attributesOf(context.info, context.user, selectorsOf(context));
     try {
@@ -43,7 +46,7 @@ export function impersonationFilter(authorizer: Authorizer): Filter {
       context.user = user;
       context.impersonationConstraint = constraint;
     } catch (error) {
-      return errorResponse(asStatusError(error));
+      return forbiddenResponse(context, asStatusError(error));
     }
     return next(context);
   };

@@ -13,9 +13,10 @@ export const panicRecoveryFilter =
     try {
       return await next(context);
     } catch (error) {
-      if (error instanceof PathError) return errorResponse(new StatusError(400, 'BadRequest', error.message));
+      if (error instanceof PathError)
+        return errorResponse(context, new StatusError(400, 'BadRequest', error.message));
       if (!(error instanceof StatusError || error instanceof BodyTooLargeError))
         log.error({ error, method: context.request.method, url: context.request.url }, 'a request failed');
-      return errorResponse(asStatusError(error));
+      return errorResponse(context, asStatusError(error));
     }
   };

@@ -1,7 +1,7 @@
 // A whole control plane over memory storage, without sockets: what integration tests talk to.
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
-import type { ApiRequest } from '../../apiserver/http.ts';
+import type { ApiRequest, ApiResponse } from '../../apiserver/http.ts';
 import { wholeBody } from '../../apiserver/testing/whole-body.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
@@ -23,6 +23,7 @@ export interface Answer {
   readonly message: string;
   /** Each `Warning` header. */
   readonly warnings: readonly string[];
+  readonly headers: ApiResponse['headers'];
 }
 
 export interface AskOptions {
@@ -33,6 +34,7 @@ export interface AskOptions {
   /** Default: JSON, or a merge patch. */
   readonly contentType?: string;
   readonly accept?: string;
+  readonly userAgent?: string;
 }
 
 export interface TestControlPlane {
@@ -67,6 +69,7 @@ function requestOf(method: string, url: string, body: unknown, how: AskOptions):
     headers: {
       ...(body === undefined ? {} : { 'content-type': contentType }),
       ...(how.accept === undefined ? {} : { accept: how.accept }),
+      ...(how.userAgent === undefined ? {} : { 'user-agent': how.userAgent }),
       ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
     },
     readBody: async () => bytes,
@@ -124,6 +127,7 @@ export async function startTestControlPlane(
         body: parsed,
         message: String(parsed.message ?? ''),
         warnings,
+        headers: response.headers,
       };
     },
     async close() {

@@ -20,9 +20,14 @@ const splitApiVersion = (apiVersion: string): { group: string; version: string }
 export function encodeProtobuf(scheme: Scheme, object: JsonObject): Uint8Array {
   const apiVersion = str(object['apiVersion']);
   const kind = str(object['kind']);
-  const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
+  // Discovery of the core group says no version, and is of the one that there is.
+  const type = scheme.typeOf({ ...splitApiVersion(apiVersion === '' ? 'v1' : apiVersion), kind });
   if (type === undefined) throw new NoProtobufForm(`${apiVersion}, Kind=${kind}`);
-  const message = encodeMessage(scheme.plans, type, object);
+  return inEnvelope(apiVersion, kind, encodeMessage(scheme.plans, type, object));
+}
+
+/** A message of a kind as it goes over the wire. */
+export function inEnvelope(apiVersion: string, kind: string, message: Uint8Array): Uint8Array {
   const open = openEnvelope(apiVersion, kind, message.length);
   const out = new Uint8Array(open.length + message.length + endOfEnvelope.length);
   out.set(open);

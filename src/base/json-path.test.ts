@@ -41,3 +41,17 @@ test('what is not there is no value, and nothing of a prototype is ever found', 
 test('a path that can not be read is an error', () => {
   for (const path of ['.a[', '.a[?(', '.a[?(@.b)]extra[']) assert.throws(() => parseJsonPath(path), path);
 });
+
+test('the first of many is found without looking at the others, and not at any price', () => {
+  const value = { spec: Array.from({ length: 1_000 }, (_, i) => ({ name: `n${i}` })) };
+  const looks = { left: 1_100 };
+  assert.equal(parseJsonPath('.spec[*].name').first(value, looks), 'n0');
+  assert.ok(looks.left > 90, String(looks.left));
+  assert.equal(parseJsonPath('.spec[?(@.name=="n999")].name').first(value, { left: 5_000 }), 'n999');
+  const missing = parseJsonPath('.spec[*].other');
+  const few = { left: 1_500 };
+  assert.equal(missing.first(value, few), undefined);
+  assert.equal(few.left, 0, 'nothing is left');
+  assert.equal(parseJsonPath('.spec').first(value, few), undefined);
+  assert.equal(parseJsonPath('.spec[?(@.name!="n0")].name').first(value, { left: 1_500 }), undefined);
+});

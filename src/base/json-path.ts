@@ -14,6 +14,8 @@ type Step =
 export interface JsonPath {
   /** All values that the path leads to. */
   find(value: unknown): unknown[];
+  /** The first of them; undefined when there is none, or when too much had to be looked at. */
+  first(value: unknown, looks: Looks): unknown;
 }
 
 /** `?(@.path == value)`; undefined for what is no filter. */
@@ -86,8 +88,14 @@ function stepsOf(text: string): Step[] {
   return steps;
 }
 
-function take(step: Step, value: unknown): unknown[] {
-  if (typeof value !== 'object' || value === null) return [];
+/** What may still be looked at. */
+export interface Looks {
+  left: number;
+}
+
+function take(step: Step, value: unknown, looks: Looks): unknown[] {
+  if (typeof value !== 'object' || value === null || looks.left <= 0) return [];
+  looks.left--;
   switch (step.kind) {
     case 'name':
       return Object.hasOwn(value, step.name) ? [(value as Record<string, unknown>)[step.name]] : [];
@@ -96,20 +104,52 @@ function take(step: Step, value: unknown): unknown[] {
       return item === undefined ? [] : [item];
     }
     case 'all':
-      return Object.values(value);
+      return members(value, looks);
     default:
-      return Object.values(value).filter(
-        (item) => walk(step.path, item).some((found) => found === step.value) === step.equal,
+      return members(value, looks).filter(
+        (item) => walk(step.path, 0, item, looks, (found) => found === step.value) === step.equal,
       );
   }
 }
 
-const walk = (steps: readonly Step[], value: unknown): unknown[] =>
-  steps.reduce<unknown[]>((found, step) => found.flatMap((one) => take(step, one)), [value]);
+function members(value: object, looks: Looks): unknown[] {
+  const all = Object.values(value);
+  looks.left -= all.length;
+  return all;
+}
+
+/** In their order until `stop` says so; whether it did. No deeper than the value is. */
+function walk(
+  steps: readonly Step[],
+  at: number,
+  value: unknown,
+  looks: Looks,
+  stop: (found: unknown) => boolean,
+): boolean {
+  if (at === steps.length) return stop(value);
+  return take(steps[at]!, value, looks).some((next) => walk(steps, at + 1, next, looks, stop));
+}
 
 /** Compiles `.spec.replicas` or `{.spec.replicas}`. Throws Error for what it can't read. */
 export function parseJsonPath(text: string): JsonPath {
   const inner = text.startsWith('{') && text.endsWith('}') ? text.slice(1, -1) : text;
   const steps = stepsOf(inner.startsWith('$') ? inner.slice(1) : inner);
-  return { find: (value) => walk(steps, value) };
+  return {
+    find(value) {
+      const found: unknown[] = [];
+      walk(steps, 0, value, { left: Number.POSITIVE_INFINITY }, (one) => {
+        found.push(one);
+        return false;
+      });
+      return found;
+    },
+    first(value, looks) {
+      let first: unknown;
+      walk(steps, 0, value, looks, (one) => {
+        first = one;
+        return true;
+      });
+      return looks.left <= 0 ? undefined : first;
+    },
+  };
 }

@@ -35,7 +35,7 @@ export function refuseNoPattern([, pattern]: readonly (Value | undefined)[]): Ce
 
 /** What one call may take, in characters times the size of the pattern: about a second, in which all others wait. */
 const maxSteps = 50_000_000;
-const tooDear = new CelError('operation cancelled: actual cost limit exceeded');
+export const tooDear: CelError = new CelError('operation cancelled: actual cost limit exceeded');
 
 /** The answer for a text, unless the pattern is none or would take too long. */
 export function ask<T>(source: string, text: string, question: (pattern: Pattern) => T): T | CelError {

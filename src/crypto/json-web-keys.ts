@@ -33,8 +33,18 @@ export interface PublicKey {
 
 /** As Go's crypto/rsa: smaller ones are no protection. */
 const minRsaBits = 1024;
+/** Larger ones only make each token of a stranger dearer; Go's TLS has the same bound. */
+const maxRsaBits = 8192;
+/** As Go's crypto/rsa. */
+const maxRsaExponent = 2n ** 31n - 1n;
 /** A provider has two or three; each one is tried for a token that names none. */
 const maxKeys = 64;
+
+function isUsualRsa({
+  asymmetricKeyDetails: { modulusLength = 0, publicExponent = 0n } = {},
+}: KeyObject): boolean {
+  return modulusLength >= minRsaBits && modulusLength <= maxRsaBits && publicExponent <= maxRsaExponent;
+}
 
 function publicKeyOf(value: unknown): PublicKey | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
@@ -46,7 +56,7 @@ function publicKeyOf(value: unknown): PublicKey | undefined {
       key: kty === 'RSA' ? { kty, n, e } : { kty, crv, x, y },
       format: 'jwk',
     } as Parameters<typeof createPublicKey>[0]);
-    if (kty === 'RSA' && (key.asymmetricKeyDetails?.modulusLength ?? 0) < minRsaBits) return undefined;
+    if (kty === 'RSA' && !isUsualRsa(key)) return undefined;
     return {
       kid: typeof kid === 'string' ? kid : undefined,
       alg: typeof alg === 'string' ? alg : undefined,

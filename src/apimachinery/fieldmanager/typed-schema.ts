@@ -54,18 +54,34 @@ interface CachedSchema {
   readonly type: unknown;
   readonly schema: TypedSchema;
 }
-const caches = new WeakMap<SchemaSource, Map<string, CachedSchema>>();
+interface SchemaCache {
+  readonly known: Map<string, CachedSchema>;
+  /** So many are known when those that are no more are looked for. */
+  sweepAt: number;
+}
+const caches = new WeakMap<SchemaSource, SchemaCache>();
+/** More than the built-in types are. */
+const firstSweep = 2_048;
 
 /** Made once for each type; made anew when the source has another definition (a CRD that changed). */
 export function typedSchemaOf(source: SchemaSource, name: string): TypedSchema {
-  const cache = caches.get(source) ?? new Map<string, CachedSchema>();
-  caches.set(source, cache);
   const type = source.type(name);
-  const cached = cache.get(name);
+  if (type === undefined) return deduced;
+  const cache = caches.get(source) ?? { known: new Map<string, CachedSchema>(), sweepAt: firstSweep };
+  caches.set(source, cache);
+  const cached = cache.known.get(name);
   if (cached !== undefined && cached.type === type) return cached.schema;
+  if (cache.known.size >= cache.sweepAt) sweep(source, cache);
   const schema = build(source, name);
-  cache.set(name, { type, schema });
+  cache.known.set(name, { type, schema });
   return schema;
+}
+
+/** Types of definitions that were deleted are asked for by nobody. */
+function sweep(source: SchemaSource, cache: SchemaCache): void {
+  const { known } = cache;
+  for (const [name, { type }] of known) if (source.type(name) !== type) known.delete(name);
+  cache.sweepAt = Math.max(firstSweep, 2 * known.size);
 }
 
 function build(source: SchemaSource, name: string): TypedSchema {

@@ -39,3 +39,19 @@ test('a pattern that is larger than its text costs more, and a call that would l
     environment,
   );
 });
+
+test('a million parts of a text are not looked for', () => {
+  const environment = kubernetesEnvironment.extend({ variables: { s: stringType } });
+  const s = 'a'.repeat(1_000_000);
+  const dear = 'operation cancelled: actual cost limit exceeded';
+  assertValues(
+    [
+      ['s.findAll(".")', dear],
+      ['s.findAll(".", 900000)', dear],
+      ['s.findAll(".", 5).size()', '5'],
+      ['s.substring(0, 100000).findAll(".").size()', '100000'],
+    ],
+    { s },
+    environment,
+  );
+});

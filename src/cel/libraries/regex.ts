@@ -2,7 +2,7 @@
 import { intType, listOf, stringType } from '../cel-type.ts';
 import type { Library } from '../declarations.ts';
 import { searchedText } from '../library-costs.ts';
-import { ask, refuseNoPattern } from '../patterns.ts';
+import { ask, refuseNoPattern, tooDear } from '../patterns.ts';
 import { CelError, type Value, ValueList } from '../value.ts';
 
 const found = (text: string, pattern: string, most: number): string[] | CelError => {
@@ -11,9 +11,14 @@ const found = (text: string, pattern: string, most: number): string[] | CelError
     ? new CelError(`Illegal regex: ${parts.message}`)
     : parts;
 };
+/** A part is found in about a microsecond, and a text may have a million of them. */
+const mostFound = 100_000;
+
 const findAll = (text: string, pattern: string, most: bigint): Value => {
-  const parts = found(text, pattern, most < 0n ? Number.POSITIVE_INFINITY : Number(most));
-  return parts instanceof CelError ? parts : new ValueList(parts);
+  const wanted = most < 0n || most > mostFound ? mostFound + 1 : Number(most);
+  const parts = found(text, pattern, wanted);
+  if (parts instanceof CelError) return parts;
+  return parts.length > mostFound ? tooDear : new ValueList(parts);
 };
 
 export const regexLibrary: Library = {

@@ -15,12 +15,12 @@ export interface Kubeconfig {
   readonly context: string;
 }
 
-type ReadFile = (path: string) => Promise<Buffer>;
-type Entry = Readonly<Record<string, unknown>>;
+export type ReadFile = (path: string) => Promise<Buffer>;
+export type Entry = Readonly<Record<string, unknown>>;
 
-const isEntry = (value: unknown): value is Entry =>
+export const isEntry = (value: unknown): value is Entry =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const text = (entry: Entry, field: string): string | undefined => {
+export const text = (entry: Entry, field: string): string | undefined => {
   const value = entry[field];
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
@@ -43,7 +43,8 @@ function beside(file: string, path: string): string {
   return cut < 0 ? path : file.slice(0, cut + 1) + path;
 }
 
-async function material(
+/** What a field's data or file holds. */
+export async function material(
   entry: Entry,
   field: string,
   file: string,
@@ -60,11 +61,8 @@ async function material(
   }
 }
 
-export async function loadKubeconfig(
-  file: string,
-  readFile: ReadFile,
-  contextName?: string,
-): Promise<Kubeconfig> {
+/** The file as it is. */
+export async function readEntries(file: string, readFile: ReadFile): Promise<Entry> {
   let config: unknown;
   try {
     const [{ parseYaml }, content] = await Promise.all([import('../base/yaml.ts'), readFile(file)]);
@@ -74,6 +72,15 @@ export async function loadKubeconfig(
   }
   if (!isEntry(config))
     throw new KubeconfigError(`error loading config file ${JSON.stringify(file)}: not a mapping`);
+  return config;
+}
+
+export async function loadKubeconfig(
+  file: string,
+  readFile: ReadFile,
+  contextName?: string,
+): Promise<Kubeconfig> {
+  const config = await readEntries(file, readFile);
   const context = contextName ?? text(config, 'current-context');
   if (context === undefined) throw new KubeconfigError('no current-context is set in the kubeconfig');
   const chosen = named(config, 'contexts', 'context', context);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../../src/crypto/certificates.ts';
 
 export interface ReviewRequest {
@@ -18,6 +19,8 @@ export interface ReviewRequest {
 export interface AskedWebhook {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
+  /** As whom its certificate says that it is asked. */
+  readonly commonName: string | undefined;
   readonly apiVersion: string;
   readonly request: ReviewRequest;
 }
@@ -70,7 +73,9 @@ export async function startWebhookServer(
       AskedWebhook,
       'apiVersion' | 'request'
     >;
-    const one = { path: incoming.url ?? '', headers: incoming.headers, apiVersion, request };
+    const { subject } = (incoming.socket as TLSSocket).getPeerCertificate();
+    const commonName = subject === undefined ? undefined : String(subject.CN);
+    const one = { path: incoming.url ?? '', headers: incoming.headers, commonName, apiVersion, request };
     asked.push(one);
     const answer = (await answers.get(one.path.split('?', 1)[0]!)?.(one)) ?? { allowed: true };
     if (typeof answer === 'function') answer(response, one);
@@ -79,9 +84,12 @@ export async function startWebhookServer(
       response.setHeader('content-type', 'application/json').end(JSON.stringify(review));
     }
   };
-  const server = createServer({ cert: tls.certificatePem, key: tls.privateKeyPem }, (incoming, response) => {
-    answerTo(incoming, response).catch(() => response.destroy());
-  });
+  const server = createServer(
+    { cert: tls.certificatePem, key: tls.privateKeyPem, requestCert: true, rejectUnauthorized: false },
+    (incoming, response) => {
+      answerTo(incoming, response).catch(() => response.destroy());
+    },
+  );
   let open = 0;
   server.on('secureConnection', (socket) => {
     open++;

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AdmissionFlags } from '../../src/cmd/compose/configured-admission.ts';
 import { user } from '../../src/controlplane/testing/test-control-plane.ts';
+import { createCertificateAuthority, issueCertificate } from '../../src/crypto/certificates.ts';
 import { startHttpsService } from '../harness/https-service.ts';
+import { startWebhookServer } from '../harness/webhook-server.ts';
 import {
   configured,
   fileOf,
@@ -370,6 +372,113 @@ test('configurations that can’t be followed stop the start, with their plugin'
     await refused({
       admissionControlConfigFile: toldBy({ name: 'MutatingAdmissionWebhook', configuration: {} }),
     }),
-    /is not supported yet/,
+    /^couldn.t init admission plugin "MutatingAdmissionWebhook": no kind "" is registered for version ""$/,
   );
+});
+
+const webhookAdmission = (plugin: string, members: object): object => ({
+  name: plugin,
+  configuration: {
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'WebhookAdmissionConfiguration',
+    ...members,
+  },
+});
+
+test('webhooks are asked as the users of a kubeconfig, each plugin’s by its own', async () => {
+  const server = await startWebhookServer();
+  after(() => server.close());
+  const lifetime = { notBefore: Date.now() - 60_000, notAfter: Date.now() + 3_600_000 };
+  const ca = await createCertificateAuthority({ commonName: 'clients', ...lifetime });
+  const pair = await issueCertificate(ca, { commonName: 'the-api-server', usages: ['client'], ...lifetime });
+  const usersOf = (users: Record<string, object>): string =>
+    fileOf({ users: Object.entries(users).map(([name, user]) => ({ name, user })) });
+  const mutating = usersOf({
+    '*': { token: 'wrong' },
+    [`127.0.0.1:${server.port}`]: { token: 'm-token' },
+  });
+  const validating = usersOf({
+    '*': {
+      'client-certificate': fileOf(pair.certificatePem),
+      'client-key-data': Buffer.from(pair.privateKeyPem).toString('base64'),
+    },
+  });
+  const file = toldBy(
+    webhookAdmission('MutatingAdmissionWebhook', { kubeConfigFile: mutating }),
+    webhookAdmission('ValidatingAdmissionWebhook', { kubeConfigFile: validating }),
+  );
+  const { ask } = await planeWith(await configured({ admissionControlConfigFile: file }));
+  for (const kind of ['mutating', 'validating']) {
+    const made = await ask('POST', `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`, {
+      metadata: { name: kind },
+      webhooks: [
+        {
+          name: 'h.example.com',
+          clientConfig: { url: `${server.url}/${kind}`, caBundle: server.caBundle },
+          rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    });
+    assert.equal(made.status, 201, made.text);
+  }
+  const made = await ask('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'a' } });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(
+    server.asked.map(({ path, headers, commonName }) => [
+      path.split('?')[0],
+      headers['authorization'],
+      headers['user-agent'],
+      commonName,
+    ]),
+    [
+      ['/mutating', 'Bearer m-token', 'kube-apiserver-admission', undefined],
+      ['/validating', undefined, 'kube-apiserver-admission', 'the-api-server'],
+    ],
+  );
+});
+
+test('credentials that can’t be read fail the webhook, not the server; files that can’t be followed, its start', async () => {
+  const server = await startWebhookServer();
+  after(() => server.close());
+  const kubeConfigFile = fileOf({ users: [{ name: '*', user: { tokenFile: '/nowhere/token' } }] });
+  const plugin = 'ValidatingAdmissionWebhook';
+  const { ask } = await planeWith(
+    await configured({
+      admissionControlConfigFile: toldBy(webhookAdmission(plugin, { kubeConfigFile })),
+    }),
+  );
+  await ask('POST', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
+    metadata: { name: 'v' },
+    webhooks: [
+      {
+        name: 'h.example.com',
+        clientConfig: { url: server.url, caBundle: server.caBundle },
+        rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  });
+  const answer = await ask('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'a' } });
+  assert.equal(answer.status, 500);
+  assert.match(
+    answer.message,
+    /failed calling webhook "h\.example\.com": could not get REST client: unable to read tokenFile/,
+  );
+  assert.equal(server.asked.length, 0);
+  for (const [members, why] of [
+    [{ kubeConfigFile: 'beside' }, 'kubeConfigFile: Invalid value: "beside": must be an absolute file path'],
+    [
+      { staticManifestsDir: '/etc' },
+      'staticManifestsDir: Forbidden: staticManifestsDir requires the ManifestBasedAdmissionControlConfig feature gate to be enabled',
+    ],
+    [{ kubeconfigFile: '/x' }, 'strict decoding error: unknown field "kubeconfigFile"'],
+    [{ kubeConfigFile: '/nowhere/at/all' }, 'error loading config file "/nowhere/at/all"'],
+  ] as const)
+    await assert.rejects(
+      madeBy(await configured({ admissionControlConfigFile: toldBy(webhookAdmission(plugin, members)) })),
+      { message: `couldn't init admission plugin "${plugin}": ${why}` },
+    );
 });

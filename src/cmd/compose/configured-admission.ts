@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import type { AdmissionChoice, ReviewerOf } from '../../plugins/admission/registry.ts';
+import type { AdmissionChoice, CredentialsOf, ReviewerOf } from '../../plugins/admission/registry.ts';
 
 /** As commander reads them. */
 export interface AdmissionFlags {
@@ -24,6 +24,13 @@ const reviewerBy =
     const { transport } = await loadKubeconfig(kubeConfigFile, readFile);
     const client = new HttpsClient({ maxAnswerBytes: 1 << 20, maxConnections: 16, maxAllConnections: 16 });
     return createRemoteReviewer({ transport, client, clock, timeoutMs });
+  };
+
+const credentialsBy =
+  (clock: Clock): CredentialsOf =>
+  async (kubeConfigFile) => {
+    const { loadWebhookCredentials } = await import('../../client/webhook-credentials.ts');
+    return loadWebhookCredentials(kubeConfigFile, readFile, clock);
   };
 
 function readText(file: string, what: string): string {
@@ -50,11 +57,6 @@ async function configurationsOf(file: string): Promise<ReadonlyMap<string, unkno
   } catch (error) {
     throw new Error(`failed to read plugin config: ${(error as Error).message}`);
   }
-  for (const name of ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook'])
-    if (told.has(name))
-      throw new Error(
-        `failed to read plugin config: a WebhookAdmissionConfiguration (${name}: with which credentials webhooks are asked) is not supported yet`,
-      );
   return told;
 }
 
@@ -67,5 +69,6 @@ export async function configuredAdmission(flags: AdmissionFlags, clock: Clock): 
     disabled: flags.disableAdmissionPlugins,
     configOf: told && ((name) => told.get(name)),
     reviewerOf: reviewerBy(clock),
+    credentialsOf: credentialsBy(clock),
   };
 }

@@ -7,6 +7,7 @@ import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import type { CredentialsFor } from '../../client/webhook-credentials.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Reservations } from '../../component-helpers/quota-reservations.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
@@ -42,6 +43,9 @@ import { createValidatingAdmissionWebhook } from './validating-admission-webhook
 /** Asks the service of a kubeconfig. */
 export type ReviewerOf = (kubeConfigFile: string) => Promise<RemoteReviewer>;
 
+/** As whom webhooks are asked, by the users of a kubeconfig. */
+export type CredentialsOf = (kubeConfigFile: string) => Promise<CredentialsFor>;
+
 export interface AdmissionDependencies {
   readonly live: LiveObjects;
   readonly clock: Clock;
@@ -63,9 +67,13 @@ export interface AdmissionChoice {
   /** A plugin's configuration, as its file says it. */
   readonly configOf?: ((plugin: string) => unknown) | undefined;
   readonly reviewerOf?: ReviewerOf | undefined;
+  readonly credentialsOf?: CredentialsOf | undefined;
 }
 
-type Deps = AdmissionDependencies & { readonly reviewerOf: ReviewerOf };
+type Deps = AdmissionDependencies & {
+  readonly reviewerOf: ReviewerOf;
+  readonly credentialsOf: CredentialsOf;
+};
 type Made = AdmissionPlugin | Promise<AdmissionPlugin>;
 
 interface Entry {
@@ -76,6 +84,18 @@ interface Entry {
 
 const on = (name: string, create: Entry['create']): Entry => ({ name, isOn: true, create });
 const off = (name: string, create: Entry['create']): Entry => ({ name, isOn: false, create });
+
+/** Webhooks that are asked as the plugin's configuration says. */
+async function askingAs({ webhooks, credentialsOf }: Deps, config: unknown): Promise<Deps['webhooks']> {
+  if (config === undefined) return webhooks;
+  const { readWebhookAdmissionConfiguration } = await import(
+    '../../api/config/webhook-admission-configuration.ts'
+  );
+  const { kubeConfigFile } = readWebhookAdmissionConfiguration(config);
+  if (kubeConfigFile === '') return webhooks;
+  const credentials = await credentialsOf(kubeConfigFile);
+  return { ...webhooks, caller: webhooks.caller.as(credentials) };
+}
 
 const lazily: Readonly<Record<string, Entry['create']>> = {
   alwaysAdmit: async () => (await import('./always-admit.ts')).createAlwaysAdmit(),
@@ -168,9 +188,13 @@ const recommendedOrder: readonly Entry[] = [
   on('NodeDeclaredFeatureValidator', ({ live }) => createNodeDeclaredFeatureValidator(live)),
   on('PodResizeValidator', ({ live }) => createPodResizeValidator(live)),
   on('MutatingAdmissionPolicy', ({ live, policies }) => createMutatingAdmissionPolicy(live, policies)),
-  on('MutatingAdmissionWebhook', ({ live, webhooks }) => createMutatingAdmissionWebhook(live, webhooks)),
+  on('MutatingAdmissionWebhook', async (deps, config) =>
+    createMutatingAdmissionWebhook(deps.live, await askingAs(deps, config)),
+  ),
   on('ValidatingAdmissionPolicy', ({ live, policies }) => createValidatingAdmissionPolicy(live, policies)),
-  on('ValidatingAdmissionWebhook', ({ live, webhooks }) => createValidatingAdmissionWebhook(live, webhooks)),
+  on('ValidatingAdmissionWebhook', async (deps, config) =>
+    createValidatingAdmissionWebhook(deps.live, await askingAs(deps, config)),
+  ),
   on('ResourceQuota', resourceQuota),
   off('AlwaysDeny', lazily.alwaysDeny!),
 ];
@@ -203,18 +227,18 @@ function chosen({ enabled = [], disabled = [] }: AdmissionChoice): readonly Entr
   );
 }
 
-const noReviewer: ReviewerOf = () => Promise.reject(new Error('there is nobody who reads kubeconfigs'));
+const nobody = (): Promise<never> => Promise.reject(new Error('there is nobody who reads kubeconfigs'));
 
 /** Throws for names and configurations that can't be followed. */
 export async function admissionPlugins(
   deps: AdmissionDependencies,
   choice: AdmissionChoice = {},
 ): Promise<AdmissionPlugin[]> {
-  const { configOf = () => undefined, reviewerOf = noReviewer } = choice;
+  const { configOf = () => undefined, reviewerOf = nobody, credentialsOf = nobody } = choice;
   const plugins: AdmissionPlugin[] = [];
   for (const { name, create } of chosen(choice)) {
     try {
-      plugins.push(await create({ ...deps, reviewerOf }, configOf(name)));
+      plugins.push(await create({ ...deps, reviewerOf, credentialsOf }, configOf(name)));
     } catch (error) {
       throw new Error(`couldn't init admission plugin ${JSON.stringify(name)}: ${(error as Error).message}`);
     }

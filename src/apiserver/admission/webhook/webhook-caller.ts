@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Random } from '../../../base/random.ts';
+import type { CredentialsFor } from '../../../client/webhook-credentials.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { CallingWebhookError, dryRunUnsupported, rejectionBy, statusText, tooLate } from './failures.ts';
 import type { Invocation } from './matcher.ts';
@@ -23,17 +24,33 @@ const requestMs = 34_000;
 /** Headers have room for far fewer, and each one is compared with those before. */
 const maxWarnings = 100;
 
+interface Dependencies {
+  readonly client: WebhookClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** As whom webhooks are asked. Default: as nobody. */
+  readonly credentials?: CredentialsFor;
+}
+
 export class WebhookCaller {
   readonly #client: WebhookClient;
   readonly #clock: Clock;
   readonly #random: Random;
   /** When the time of a request is over. */
-  readonly #deadlines = new WeakMap<AdmissionRequest, number>();
+  readonly #deadlines: WeakMap<AdmissionRequest, number>;
+  readonly #deps: Dependencies;
 
-  constructor(deps: { readonly client: WebhookClient; readonly clock: Clock; readonly random: Random }) {
+  constructor(deps: Dependencies, deadlines: WeakMap<AdmissionRequest, number> = new WeakMap()) {
+    this.#deps = deps;
     this.#client = deps.client;
     this.#clock = deps.clock;
     this.#random = deps.random;
+    this.#deadlines = deadlines;
+  }
+
+  /** The same, as somebody. What webhooks of a request take together stays one time. */
+  as(credentials: CredentialsFor): WebhookCaller {
+    return new WebhookCaller({ ...this.#deps, credentials }, this.#deadlines);
   }
 
   /** Milliseconds. Throws 504 when there are none, or nobody waits any more. */
@@ -92,7 +109,8 @@ export class WebhookCaller {
     const timeoutMs = Math.min(webhook.timeoutMs, this.timeLeft(request));
     try {
       const { signal } = request;
-      const answer = await this.#client.ask(webhook.client, { body, timeoutMs, signal });
+      const { credentials } = this.#deps;
+      const answer = await this.#client.ask(webhook.client, { body, timeoutMs, signal, credentials });
       const { status, contentType } = answer;
       if (status < 200 || status > 206) throw failed(statusText(status, contentType, answer.body), status);
       return readReview(answer.body, status, contentType);

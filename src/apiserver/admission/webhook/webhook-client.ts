@@ -1,6 +1,7 @@
 // Asks a webhook, by its URL or through its Service, until it answers, its time is over or nobody waits any more.
 import type { Clock } from '../../../base/clock.ts';
 import { hostPort } from '../../../base/ip.ts';
+import type { AskedAs, CredentialsFor } from '../../../client/webhook-credentials.ts';
 import {
   type HttpsAnswer,
   HttpsClient,
@@ -37,6 +38,8 @@ export interface WebhookQuestion {
   readonly timeoutMs: number;
   /** Ends the wait before. */
   readonly signal: AbortSignal;
+  /** As whom it is asked. Default: as nobody. */
+  readonly credentials?: CredentialsFor | undefined;
 }
 
 export interface WebhookClient {
@@ -51,6 +54,8 @@ const maxAllConnections = 256;
 
 interface Place {
   readonly target: HttpsTarget;
+  /** Its name and port, by which credentials are found. */
+  readonly server: string;
   /** As the webhook is told whom it is. */
   readonly host: string;
   readonly path: string;
@@ -96,13 +101,23 @@ function readPlace(address: WebhookAddress): KnownPlace {
     const serverName = `${name}.${namespace}.svc`;
     return {
       target: (resolve) => ({ ...resolve(namespace, name, port), serverName, ca }),
+      server: hostPort(serverName, port),
       host: hostPort(serverName, port),
       path: cleanPath(path),
     };
   }
   const { hostname, port, host, pathname } = new URL(url ?? '');
   const target = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port), ca };
-  return { target: () => target, host, path: cleanPath(pathname) };
+  const server = hostPort(target.host, target.port);
+  return { target: () => target, server, host, path: cleanPath(pathname) };
+}
+
+async function askedAs({ server }: KnownPlace, credentials: CredentialsFor): Promise<AskedAs> {
+  try {
+    return (await credentials(server)) ?? { headers: {} };
+  } catch (error) {
+    throw new UnusableAddressError((error as Error).message, { cause: error });
+  }
 }
 
 /** Go tells a context's end like this. */
@@ -117,8 +132,9 @@ export function createWebhookClient(deps: {
   const { clock, resolve, userAgent, maxAnswerBytes = maxBodyBytes } = deps;
   const https = new HttpsClient({ maxAnswerBytes, maxConnections, maxAllConnections });
   return {
-    async ask(address, { body, timeoutMs, signal }) {
+    async ask(address, { body, timeoutMs, signal, credentials }) {
       const place = placeOf(address);
+      const as = credentials && (await askedAs(place, credentials));
       const path = `${place.path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
       const ended = new AbortController();
       const stop = clock.timer(timeoutMs, () => ended.abort(new ContextError('context deadline exceeded')));
@@ -126,7 +142,8 @@ export function createWebhookClient(deps: {
       signal.addEventListener('abort', leave, { once: true });
       if (signal.aborted) leave();
       try {
-        return await https.ask(place.target(resolve), {
+        const target = place.target(resolve);
+        return await https.ask(as?.client === undefined ? target : { ...target, client: as.client }, {
           method: 'POST',
           path,
           headers: {
@@ -134,6 +151,7 @@ export function createWebhookClient(deps: {
             'content-type': 'application/json',
             accept: 'application/json, */*',
             'user-agent': userAgent,
+            ...as?.headers,
           },
           body,
           signal: ended.signal,

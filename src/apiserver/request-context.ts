@@ -32,6 +32,8 @@ export class RequestContext {
   auditId = '';
   /** Set by the audit filter, when the policy wants to know of it. */
   audit: AuditedRequest | undefined;
+  /** How long it took to know who it is; told to the audit log, which is asked later. */
+  authenticatedInMs = 0;
   /** When it came, by the server's monotonic clock. */
   startedAt = 0;
   /** Texts of `Warning:` headers, each once; no more than the answer has room for. */

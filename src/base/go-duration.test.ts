@@ -29,3 +29,10 @@ test('other spellings are read, too; what Go refuses is refused', () => {
   for (const text of ['', '1', 'h', '1d', '-', '1h x', ' 1h', '.h', '1h1'])
     assert.equal(parseGoDuration(text), undefined, text);
 });
+
+test('what is less than a millisecond is told in its own units', () => {
+  assert.equal(formatGoDuration(0.5), '500µs');
+  assert.equal(formatGoDuration(0.0015), '1.5µs');
+  assert.equal(formatGoDuration(0.0003), '300ns');
+  assert.equal(formatGoDuration(1e-9), '0s');
+});

@@ -19,10 +19,13 @@ export function parseGoDuration(text: string): number | undefined {
   return sum;
 }
 
-/** Of what is not negative. Finer than a microsecond is rounded. */
+/** Of what is not negative. Finer than a nanosecond, or of a second and more than a microsecond, is rounded. */
 export function formatGoDuration(ms: number): string {
   const decimal = (value: number): string => String(Number(value.toFixed(6)));
-  if (ms === 0) return '0s';
+  const nanoseconds = Math.round(ms * 1e6);
+  if (nanoseconds === 0) return '0s';
+  if (nanoseconds < 1_000) return `${nanoseconds}ns`;
+  if (ms < 1) return `${decimal(nanoseconds / 1_000)}µs`;
   if (ms < 1_000) return `${decimal(ms)}ms`;
   const [hours, minutes] = [Math.floor(ms / unitMs.h), Math.floor((ms % unitMs.h) / unitMs.m)];
   const seconds = `${decimal((ms % unitMs.m) / 1_000)}s`;

@@ -1,3 +1,4 @@
+// As whom webhooks are asked: names of servers, stars, files that are read again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../base/testing/fake-clock.ts';

@@ -1,5 +1,6 @@
 // Admission: plugins that may change or refuse a write, after authorization and before it is stored.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import type { AuditedRequest } from '../audit/audited-request.ts';
 import type { UserInfo } from '../authentication/authenticator.ts';
 
 /** Whether the plugins are asked once more, since a webhook changed the object after them. */
@@ -33,6 +34,8 @@ export interface AdmissionRequest {
   warn(text: string): void;
   /** For the audit log: a domain's key, `pod-security.kubernetes.io/enforce-policy`. What was said first stays. */
   annotate(key: string, value: string): void;
+  /** Where the log is told what took how long. */
+  readonly took?: AuditedRequest['took'] | undefined;
   /** The same, where the log is told what is in requests, too. */
   annotateContent(key: string, value: () => string): void;
 }

@@ -1,5 +1,6 @@
 // What the endpoints tell the audit log of a request while they serve it.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { Layer } from './latencies.ts';
 
 export interface AuditedRequest {
   /** What was sent, as it was read: before admission changes it. */
@@ -10,4 +11,6 @@ export interface AuditedRequest {
   requestPatch(json: string): void;
   /** Another server answers: what it says may be no object, forged or without end, and is not told, as upstream. */
   answeredElsewhere(): void;
+  /** How long it was in a layer. */
+  took(layer: Layer, ms: number): void;
 }

@@ -13,6 +13,7 @@ import type { UserInfo } from '../authentication/user-info.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { AuditRule } from './audit-rules.ts';
 import type { AuditedRequest } from './audited-request.ts';
+import { Latencies, type Layer } from './latencies.ts';
 import { objectText } from './response-object.ts';
 
 const maxUserAgent = 1024;
@@ -27,6 +28,7 @@ export class EventBuilder implements AuditedRequest {
   readonly #receivedMs: number;
   readonly #asked: Pick<AuditEvent, 'requestURI' | 'verb' | 'user' | 'sourceIPs' | 'userAgent'>;
   #reference: AuditObjectReference | undefined;
+  readonly #latencies = new Latencies();
   #requestObject: string | undefined;
   #isAnsweredElsewhere = false;
   responseStatus: AuditResponseStatus | undefined;
@@ -37,6 +39,7 @@ export class EventBuilder implements AuditedRequest {
     this.#context = context;
     this.#user = context.user;
     this.#receivedMs = receivedMs;
+    this.took('authentication', context.authenticatedInMs);
     const { info, request } = context;
     const agent = context.header('user-agent');
     this.#asked = {
@@ -85,6 +88,15 @@ export class EventBuilder implements AuditedRequest {
 
   get tellsResponse(): boolean {
     return this.rule.level === 'RequestResponse' && !this.#isAnsweredElsewhere;
+  }
+
+  took(layer: Layer, ms: number): void {
+    this.#latencies.took(layer, ms);
+  }
+
+  /** Before the event of its end: where the time went, if it was much. */
+  tellLatencies(totalMs: number): void {
+    for (const [key, value] of this.#latencies.annotations(totalMs)) this.#context.annotate(key, value);
   }
 
   /** undefined: the policy leaves this stage out. */

@@ -45,6 +45,20 @@ function encodeObject(
 
 const noSuchForm = (): StatusError => notAcceptable(Object.values(contentTypes));
 
+/** The same, and how long it took for the audit log. */
+function timed<T>(
+  { audit }: RequestContext,
+  { clock }: Encoding,
+  layer: 'serialize-response-object' | 'transform-response-object',
+  make: () => T,
+): T {
+  if (audit === undefined) return make();
+  const began = clock.monotonic();
+  const made = make();
+  audit.took(layer, clock.monotonic() - began);
+  return made;
+}
+
 /** Any object that is not the declaration's own. `table`: how it is shown as one. */
 export function respondObject(
   context: RequestContext,
@@ -107,11 +121,15 @@ export function respondStored(
   if (negotiated.mediaType === 'json' && negotiated.form === 'object' && !wantsPretty(context, negotiated))
     return bytesResponse(status, value);
   const shaped = (object: JsonObject): JsonObject =>
-    shape(context, negotiated, object, declaration, encoding.now());
+    timed(context, encoding, 'transform-response-object', () =>
+      shape(context, negotiated, object, declaration, encoding.now()),
+    );
   const encoded = (object: JsonObject): ApiResponse =>
     bytesResponse(
       status,
-      encodeObject(context, negotiated, object, encoding),
+      timed(context, encoding, 'serialize-response-object', () =>
+        encodeObject(context, negotiated, object, encoding),
+      ),
       contentTypes[negotiated.mediaType],
     );
   if (value.length <= heavyBytes) return encoded(shaped(decodeEntry(value)));

@@ -97,11 +97,21 @@ function notStored({ metrics }: AuditDependencies, { request }: RequestContext):
   );
 }
 
+/** The end of it: what took long is told, too. */
+function complete(
+  deps: AuditDependencies,
+  builder: EventBuilder,
+  { startedAt }: RequestContext,
+): boolean | Promise<boolean> {
+  builder.tellLatencies(deps.clock.monotonic() - startedAt);
+  return tell(deps, builder, 'ResponseComplete');
+}
+
 /** What the API reports is an answer; anything else is what upstream calls a panic. */
 async function failed(
   deps: AuditDependencies,
   builder: EventBuilder,
-  { info }: RequestContext,
+  context: RequestContext,
   error: unknown,
 ): Promise<void> {
   if (!(error instanceof StatusError || error instanceof BodyTooLargeError)) {
@@ -111,8 +121,8 @@ async function failed(
     return;
   }
   builder.responseStatus = statusOfError(asStatusError(error));
-  if (isLongRunning(info)) await tell(deps, builder, 'ResponseStarted');
-  await tell(deps, builder, 'ResponseComplete');
+  if (isLongRunning(context.info)) await tell(deps, builder, 'ResponseStarted');
+  await complete(deps, builder, context);
 }
 
 async function answered(
@@ -137,11 +147,16 @@ async function answered(
   };
   if (response.hijacked !== true && !isPullBody(body)) {
     if (showsObject && body !== undefined) show(Buffer.isBuffer(body) ? body : Buffer.concat(body));
-    await tell(deps, builder, 'ResponseComplete');
+    await complete(deps, builder, context);
     return response;
   }
-  const complete = once(() => void tell(deps, builder, 'ResponseComplete'));
+  const began = deps.clock.monotonic();
+  const ended = once(() => {
+    // It is made while it is read.
+    if (!lasting) builder.took('serialize-response-object', deps.clock.monotonic() - began);
+    void complete(deps, builder, context);
+  });
   if (showsObject && isPullBody(body))
-    return untilGiven(context.request, { ...response, body: new TeeBody(body, show) }, complete);
-  return untilGiven(context.request, response, complete);
+    return untilGiven(context.request, { ...response, body: new TeeBody(body, show) }, ended);
+  return untilGiven(context.request, response, ended);
 }

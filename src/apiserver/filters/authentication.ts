@@ -50,7 +50,8 @@ export function authenticationFilter(options: Options): Filter {
       if (nobody && request.clientCertificateError !== undefined) return refuse('error');
       if (user === undefined && !allowAnonymous) return refuse('failure');
       context.user = user === undefined ? anonymousUser : withAuthenticated(user);
-      metrics.succeeded(context.user.name, (clock.monotonic() - began) / 1000);
+      context.authenticatedInMs = clock.monotonic() - began;
+      metrics.succeeded(context.user.name, context.authenticatedInMs / 1000);
     } catch (error) {
       if (error instanceof StatusError) return refuse('error', error.code === 401 ? unauthorized() : error);
       throw error;

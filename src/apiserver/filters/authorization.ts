@@ -18,7 +18,9 @@ export const authorizationFilter =
     const attributes = attributesOf(context.info, context.user, selectorsOf(context));
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
-    observed(decision, (clock.monotonic() - began) / 1000);
+    const tookMs = clock.monotonic() - began;
+    observed(decision, tookMs / 1000);
+    context.audit?.took('authorization', tookMs);
     if (context.audit !== undefined) annotate(context, decision, reason);
     if (decision !== 'allow') return forbiddenResponse(context, forbiddenBy(attributes, reason));
     if (

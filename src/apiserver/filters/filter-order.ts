@@ -42,7 +42,7 @@ export const filterOrder = (deps: FilterDependencies): readonly (readonly [strin
     }),
   ],
   ...(deps.audit === undefined ? [] : [['audit', auditFilter(deps.audit)] as const]),
-  ['impersonation', impersonationFilter(deps.authorizer)],
+  ['impersonation', impersonationFilter(deps.authorizer, deps.clock)],
   ['priority-and-fairness', priorityAndFairnessFilter(deps.fairness)],
   ['authorization', authorizationFilter(deps.authorizer, deps.clock, authorizationMetrics(deps.metrics))],
 ];

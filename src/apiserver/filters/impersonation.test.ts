@@ -1,6 +1,7 @@
 // Acting as somebody else: who may, who may not, and headers that name nobody.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import type { AuthorizationAttributes } from '../authorization/authorizer.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
@@ -25,7 +26,10 @@ async function pass(
       reason: '',
     }),
   };
-  const serve = impersonationFilter(authorizer)(async () => ({ status: 200, headers: {}, body: undefined }));
+  const serve = impersonationFilter(
+    authorizer,
+    new FakeClock(),
+  )(async () => ({ status: 200, headers: {}, body: undefined }));
   return { response: await serve(context), context };
 }
 

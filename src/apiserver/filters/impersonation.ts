@@ -1,5 +1,7 @@
 // Acts as somebody else, when the caller may: Impersonate-User, -Group, -Uid and -Extra-*.
+
 import { badRequest } from '../../apimachinery/errors.ts';
+import type { Clock } from '../../base/clock.ts';
 import { attributesOf, selectorsOf } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { createImpersonation, type WantedUser } from '../authorization/impersonation-modes.ts';
@@ -28,7 +30,7 @@ function wantedOf(headers: readonly SentHeader[]): WantedUser {
   };
 }
 
-export function impersonationFilter(authorizer: Authorizer): Filter {
+export function impersonationFilter(authorizer: Authorizer, clock: Pick<Clock, 'monotonic'>): Filter {
   const impersonate = createImpersonation(authorizer);
   return (next) => async (context) => {
     if (!namesSomebodyElse(context.request.headers)) return next(context);
@@ -41,8 +43,10 @@ export function impersonationFilter(authorizer: Authorizer): Filter {
       );
     }
     const attributes = attributesOf(context.info, context.user, selectorsOf(context));
+    const began = clock.monotonic();
     try {
       const { user, constraint } = await impersonate(wanted, attributes);
+      context.audit?.took('impersonation', clock.monotonic() - began);
       context.user = user;
       context.impersonationConstraint = constraint;
     } catch (error) {

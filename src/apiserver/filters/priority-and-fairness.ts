@@ -17,13 +17,30 @@ const requestTimeoutMs = 60_000;
 
 export interface FairnessDependencies {
   readonly flow: Pick<FlowControl, 'classify' | 'turn' | 'enter' | 'leave'>;
-  readonly clock: Pick<Clock, 'timer'>;
+  readonly clock: Pick<Clock, 'timer' | 'monotonic'>;
   readonly limits: UserLimits;
   readonly running: InFlight;
   /** Another server does the work: it must not keep seats of this one. */
   isElsewhere(info: RequestInfo): boolean;
   /** How many objects of the resource there are. */
   count(info: RequestInfo): number;
+}
+
+/** Who finds no queue is in sooner. */
+const leastWaitMs = 1;
+
+async function entered(
+  { flow, clock }: FairnessDependencies,
+  classified: Classified,
+  { user, info, request, audit }: RequestContext,
+  width: number,
+): ReturnType<FlowControl['enter']> {
+  if (audit === undefined) return flow.enter(classified, user, info, width, request);
+  const arrived = clock.monotonic();
+  const ticket = await flow.enter(classified, user, info, width, request);
+  const waitedMs = clock.monotonic() - arrived;
+  if (waitedMs >= leastWaitMs) audit.took('apf-queue-wait', waitedMs);
+  return ticket;
 }
 
 /** As upstream's: a text, and when to come again. */
@@ -64,7 +81,7 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
       () => context.query,
       () => count(info),
     );
-    const ticket = place && watching && (await flow.enter(classified, user, info, width, context.request));
+    const ticket = place && watching && (await entered(dependencies, classified, context, width));
     if (ticket === undefined || typeof ticket === 'string') {
       place?.();
       watching?.();

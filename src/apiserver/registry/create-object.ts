@@ -152,7 +152,7 @@ async function createOnce(
       refuseClearing(declaration, finalName); // Webhooks may have taken their time.
       return cache.create(namespace, finalName, draft, stored);
     };
-    const written = await store.written(create).catch((error: unknown) => {
+    const written = await store.written(options, create).catch((error: unknown) => {
       if (isUnknownOutcome(error)) isStored = undefined;
       throw error;
     });

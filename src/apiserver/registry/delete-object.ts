@@ -192,7 +192,7 @@ async function deleteOnce(
     return { ...result, uid, gone: remove };
   }
   const { draft, stored } = await toDraft(store, plan.object, options);
-  const written = await store.written(() =>
+  const written = await store.written(options, () =>
     remove
       ? cache.delete(namespace, name, draft, stored, current.revision)
       : cache.update(namespace, name, { ...draft, urgency: 'deletion' }, stored, current.revision),

@@ -17,6 +17,7 @@ import type {
   ResourceCache,
 } from '../../storage/watch/resource-cache.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
+import type { AuditedRequest } from '../audit/audited-request.ts';
 import type { RequestContext } from '../request-context.ts';
 import { decodeEntry, decodeEntrySteps } from './encode.ts';
 import type { FieldTracker } from './field-manager.ts';
@@ -127,9 +128,23 @@ export class StoredResource {
     return cache.get(namespace, name)?.revision === revision;
   }
   /** A write of the cache: what a change of the kind's definition overtakes is to be read as older than that. */
-  written<T extends Outcome>(write: () => Promise<T>): Promise<T> {
+  written<T extends Outcome>(
+    { context }: Pick<WriteOptions, 'context'>,
+    write: () => Promise<T>,
+  ): Promise<T> {
     const ended = this.declaration.beginWrite?.();
-    return ended === undefined ? write() : this.#told(write, ended);
+    const audit = context?.audit;
+    const timed = audit === undefined ? write : () => this.#timed(write, audit);
+    return ended === undefined ? timed() : this.#told(timed, ended);
+  }
+  async #timed<T>(write: () => Promise<T>, audit: AuditedRequest): Promise<T> {
+    const { clock } = this.deps;
+    const began = clock.monotonic();
+    try {
+      return await write();
+    } finally {
+      audit.took('etcd', clock.monotonic() - began);
+    }
   }
   async #told<T extends Outcome>(write: () => Promise<T>, ended: (revision: number) => void): Promise<T> {
     let revision: number | undefined;

@@ -362,7 +362,7 @@ async function write(
     strs(metadataOf(object)['finalizers']).length === 0 &&
     store.declaration.strategy.holdsDeletion?.(object) !== true;
   if (last) {
-    const deleted = await store.written(() =>
+    const deleted = await store.written(request, () =>
       cache.delete(request.namespace, request.name, draft, stored, current.revision),
     );
     if (!deleted.ok) return 'raced';
@@ -381,7 +381,7 @@ async function write(
   }
   const urgent =
     oldMeta['deletionTimestamp'] === undefined ? draft : { ...draft, urgency: 'ending' as const };
-  const written = await store.written(() =>
+  const written = await store.written(request, () =>
     cache.update(request.namespace, request.name, urgent, stored, current.revision),
   );
   if (!written.ok) return 'raced';

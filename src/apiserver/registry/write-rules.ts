@@ -130,6 +130,7 @@ export function admissionRequest(
       for (const listener of atEnd) listener();
     },
     warn: (text) => context.warn(text),
+    took: context.audit && ((layer, ms) => context.audit?.took(layer, ms)),
     annotate,
     annotateContent: (key, value) => {
       if (context.audit?.isTold === true) annotate(key, value());

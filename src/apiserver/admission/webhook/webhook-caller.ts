@@ -83,6 +83,7 @@ export class WebhookCaller {
       request,
       invocation,
       reviewOf(request, invocation, { uid, version, ...objects }),
+      mutating ? 'mutating-webhook' : 'validating-webhook',
     );
     let answer: AdmissionAnswer;
     try {
@@ -103,10 +104,16 @@ export class WebhookCaller {
     return answer;
   }
 
-  async #reviewed(request: AdmissionRequest, { webhook }: Invocation, body: string): Promise<JsonObject> {
+  async #reviewed(
+    request: AdmissionRequest,
+    { webhook }: Invocation,
+    body: string,
+    layer: 'mutating-webhook' | 'validating-webhook',
+  ): Promise<JsonObject> {
     const failed = (why: string, code: number, cause?: unknown): CallingWebhookError =>
       new CallingWebhookError(webhook, `failed to call webhook: ${why}`, code, { cause });
     const timeoutMs = Math.min(webhook.timeoutMs, this.timeLeft(request));
+    const began = this.#clock.monotonic();
     try {
       const { signal } = request;
       const { credentials } = this.#deps;
@@ -121,6 +128,8 @@ export class WebhookCaller {
           cause: error,
         });
       throw failed((error as Error).message, 503, error);
+    } finally {
+      request.took?.(layer, this.#clock.monotonic() - began);
     }
   }
 }

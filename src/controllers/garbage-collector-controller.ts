@@ -1,10 +1,10 @@
 // Deletes what lost all its owners, and carries out foreground and orphan deletion.
-import type { ObjectMeta, OwnerReference } from '../api/generated/types/meta-v1.ts';
+import type { OwnerReference } from '../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { Turns } from '../base/turns.ts';
 import { within } from '../base/within.ts';
-import type { InformerFactory } from '../client/cache/informer.ts';
+import type { InformerFactory, MetadataOnly } from '../client/cache/informer.ts';
 import { type DiscoveredResource, supports } from '../client/discovery.ts';
 import { declareMetrics } from '../component-base/metrics.ts';
 import { anything, may } from '../controller-runtime/access.ts';
@@ -27,9 +27,6 @@ const gatherMs = 500;
 /** Upstream's initialSyncTimeout. */
 const firstListsMs = 30_000;
 const concurrency = 20;
-interface AnyObject {
-  readonly metadata: ObjectMeta;
-}
 
 const idOf = (r: ResourceRef): string => `${r.group}/${r.resource}`;
 /** Events have no owners and there are many. */
@@ -135,7 +132,7 @@ class GarbageCollector {
   }
   #set(resource: ResourceRef, object: unknown): void {
     if (definesKinds(resource)) this.#wake.abort();
-    this.#apply(this.#graph.set(resource, (object as AnyObject).metadata));
+    this.#apply(this.#graph.set(resource, (object as MetadataOnly).metadata));
   }
   #remove(uid: string | undefined): void {
     this.#apply(this.#graph.remove(uid ?? ''));
@@ -149,7 +146,7 @@ class GarbageCollector {
       const remove = informer.addHandler({
         added: (object) => this.#set(resource, object),
         updated: (_, object) => this.#set(resource, object),
-        deleted: (object) => this.#remove((object as AnyObject).metadata.uid),
+        deleted: (object) => this.#remove((object as MetadataOnly).metadata.uid),
       });
       this.#removeHandlers.push(remove);
       // Nobody else may have asked for it: the controller that reads it may be left out.
@@ -159,23 +156,23 @@ class GarbageCollector {
     return new Promise((resolve) => {
       let known = new Set<string>();
       const sink = {
-        replace: (objects: readonly unknown[]) => {
+        replace: (objects: readonly MetadataOnly[]) => {
           const uids = new Set<string>();
           for (const object of objects) {
-            uids.add((object as AnyObject).metadata.uid ?? '');
+            uids.add(object.metadata.uid ?? '');
             this.#set(resource, object);
           }
           for (const uid of known) if (!uids.has(uid)) this.#remove(uid);
           known = uids;
           resolve();
         },
-        set: (object: unknown) => {
-          known.add((object as AnyObject).metadata.uid ?? '');
+        set: (object: MetadataOnly) => {
+          known.add(object.metadata.uid ?? '');
           this.#set(resource, object);
         },
-        remove: (object: unknown) => {
-          known.delete((object as AnyObject).metadata.uid ?? '');
-          this.#remove((object as AnyObject).metadata.uid);
+        remove: (object: MetadataOnly) => {
+          known.delete(object.metadata.uid ?? '');
+          this.#remove(object.metadata.uid);
         },
       };
       const { signal } = this.#context;

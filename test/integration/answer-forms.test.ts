@@ -276,6 +276,47 @@ test('metadata of a list is asked for as a list’s, and that of an object as an
   }
 });
 
+test('a list of metadata is that of the objects, small or large, byte for byte of what is stored', async () => {
+  for (const [count, size] of [
+    [2, 10],
+    [5, 40_000],
+  ] as const) {
+    for (let i = 0; i < count; i++) {
+      const metadata = { name: `m-${size}-${i}`, labels: { of: `s${size}` }, annotations: { a: '}"\\ä日' } };
+      const made = await cluster.ask('POST', maps, {
+        metadata,
+        data: { metadata: '{"x":'.repeat(size / 5) },
+      });
+      assert.equal(made.status, 201, made.text);
+    }
+    const path = `${maps}?labelSelector=of%3Ds${size}`;
+    const whole = await cluster.ask('GET', path);
+    const items = whole.body['items'] as { metadata: object }[];
+    assert.equal(items.length, count);
+    for (const version of ['v1', 'v1beta1']) {
+      const accept = as('PartialObjectMetadataList').replace('v=v1', `v=${version}`);
+      const listed = await cluster.ask('GET', path, undefined, { accept });
+      const apiVersion = `meta.k8s.io/${version}`;
+      const expected = {
+        kind: 'PartialObjectMetadataList',
+        apiVersion,
+        metadata: whole.body['metadata'],
+        items: items.map(({ metadata }) => ({ kind: 'PartialObjectMetadata', apiVersion, metadata })),
+      };
+      assert.equal(listed.text, `${JSON.stringify(expected)}\n`);
+    }
+  }
+});
+
+test('a list of metadata of nothing', async () => {
+  const accept = as('PartialObjectMetadataList');
+  const { text, body } = await cluster.ask('GET', `${maps}?labelSelector=of%3Dnothing`, undefined, {
+    accept,
+  });
+  assert.deepEqual(body['items'], []);
+  assert.match(text, /"items":\[\]\}\n$/);
+});
+
 test('a table has no protobuf form', async () => {
   const table = await cluster.ask('GET', maps, undefined, { accept: as('Table', 'protobuf') });
   assert.deepEqual([table.status, table.message], [406, mediaTypes]);

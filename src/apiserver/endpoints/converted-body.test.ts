@@ -11,12 +11,12 @@ const piece = (text: string): Buffer => Buffer.from(text);
 test('what a piece can not be made for cuts the answer', async () => {
   const body = new ConvertedBody({
     values: [piece('{}'), piece('{"bad":true}')],
-    shape: (value) => {
+    item: (value) => {
       const object = JSON.parse(value.toString()) as { bad?: boolean };
       if (object.bad === true) throw new Error('row failed');
-      return {};
+      return piece('x');
     },
-    writer: { head: piece('['), item: () => piece('x'), separator: piece(','), tail: piece(']') },
+    writer: { head: piece('['), separator: piece(','), tail: piece(']') },
     turns: new Turns(setImmediate),
     monotonic: () => 0,
   });

@@ -1,5 +1,4 @@
 // A body that is made while the client reads it: some objects at a time, each time in a turn of its own.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
 import type { Turns } from '../../base/turns.ts';
 import type { PullBody } from '../http.ts';
 import type { ListWriter } from './list-writer.ts';
@@ -13,8 +12,8 @@ const sliceMs = 5;
 export interface Conversion {
   readonly values: readonly Buffer[];
   /** A stored object as it is to be written. */
-  shape(value: Buffer): JsonObject;
-  readonly writer: ListWriter;
+  item(value: Buffer): Buffer;
+  readonly writer: Omit<ListWriter, 'item'>;
   readonly turns: Turns;
   monotonic(): number;
 }
@@ -61,13 +60,13 @@ export class ConvertedBody implements PullBody {
   }
 
   #make(): void {
-    const { writer, shape, monotonic } = this.#conversion;
+    const { writer, item: itemOf, monotonic } = this.#conversion;
     const until = monotonic() + sliceMs;
     const parts: Buffer[] = this.#next === 0 ? [writer.head] : [];
     let size = 0;
     while (this.#next < this.#values.length && size < pieceBytes && (size === 0 || monotonic() < until)) {
       if (this.#next > 0) parts.push(writer.separator);
-      const item = writer.item(shape(this.#values[this.#next++]!));
+      const item = itemOf(this.#values[this.#next++]!);
       size += item.length;
       parts.push(item);
     }

@@ -19,6 +19,7 @@ import { contentTypes, type Endpoints, formsOf, type Negotiated, negotiate } fro
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import { internalPackage } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
+import { storedMetadata } from '../registry/stored-metadata.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
 import { bytesResponse } from '../response.ts';
 import { type Conversion, ConvertedBody } from './converted-body.ts';
@@ -210,6 +211,13 @@ export async function respondList(
   const now = encoding.now();
   const shaped = (objects: readonly JsonObject[]): JsonObject =>
     shapeList(context, negotiated, list.metadata, objects, declaration, now);
+  if (
+    list.decode === undefined &&
+    negotiated.mediaType === 'json' &&
+    negotiated.form === 'PartialObjectMetadataList' &&
+    !wantsPretty(context, negotiated)
+  )
+    return metadataList(shaped([]), list.values, versionOf(negotiated), encoding);
   if (sizeOf(list.values) <= heavyBytes)
     return bytesResponse(
       200,
@@ -219,22 +227,49 @@ export async function respondList(
   const key = negotiated.form === 'Table' ? 'rows' : 'items';
   const shell = shaped([]);
   const shape = (value: Buffer): JsonObject => objs(shaped([decode(value)])[key])[0]!;
-  const conversion = {
-    values: list.values,
-    shape,
-    turns: encoding.turns,
-    monotonic: () => encoding.clock.monotonic(),
-  };
+  const { values } = list;
+  const { turns } = encoding;
+  const monotonic = (): number => encoding.clock.monotonic();
   const writer =
     negotiated.mediaType === 'yaml'
       ? yamlList(shell, key)
       : negotiated.mediaType === 'protobuf'
-        ? await measuredList(encoding.protobuf, shell, key, conversion)
+        ? await measuredList(encoding.protobuf, shell, key, { values, shape, turns, monotonic })
         : wantsPretty(context, negotiated)
           ? prettyList(shell)
           : jsonList(shell);
-  const body = new ConvertedBody({ ...conversion, writer });
+  const item = (value: Buffer): Buffer => writer.item(shape(value));
+  const body = new ConvertedBody({ values, item, writer, turns, monotonic });
   return bytesResponse(200, body, contentTypes[negotiated.mediaType]);
+}
+
+/** Cut out of the stored bytes: whoever asks for metadata alone asks for all objects of all kinds. */
+function metadataList(
+  shell: JsonObject,
+  values: readonly Buffer[],
+  version: string,
+  { turns, clock }: Encoding,
+): ApiResponse {
+  const writer = jsonList(shell);
+  const head = Buffer.from(
+    `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(version)},"metadata":`,
+  );
+  const item = (value: Buffer): Buffer => {
+    const metadata =
+      storedMetadata(value) ?? Buffer.from(JSON.stringify(decodeEntry(value)['metadata'] ?? {}));
+    return Buffer.concat([head, metadata, itemEnd]);
+  };
+  if (sizeOf(values) > heavyBytes)
+    return bytesResponse(
+      200,
+      new ConvertedBody({ values, item, writer, turns, monotonic: () => clock.monotonic() }),
+    );
+  const items = values.flatMap((value, i) => (i === 0 ? [item(value)] : [comma, item(value)]));
+  return bytesResponse(200, [writer.head, ...items, writer.tail]);
+}
+
+interface Shaping extends Omit<Conversion, 'writer' | 'item'> {
+  shape(value: Buffer): JsonObject;
 }
 
 /** The length of a protobuf list stands before it: everything is encoded once to know it, and given up again. */
@@ -242,7 +277,7 @@ async function measuredList(
   codec: ProtobufCodec | undefined,
   shell: JsonObject,
   key: string,
-  { values, shape, turns, monotonic }: Omit<Conversion, 'writer'>,
+  { values, shape, turns, monotonic }: Shaping,
 ): Promise<ListWriter> {
   try {
     const parts = codec?.list(shell, key);
@@ -265,6 +300,7 @@ const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 const sizeOf = (values: readonly Buffer[]): number => values.reduce((sum, value) => sum + value.length, 0);
 
 const comma = Buffer.from(',');
+const itemEnd = Buffer.from('}');
 const listEnd = Buffer.from(']}\n');
 
 function framedList(list: ListParts, declaration: ResourceDeclaration): Buffer[] {

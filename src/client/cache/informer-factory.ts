@@ -1,6 +1,6 @@
 // The informers of one process: each resource is listed, watched and parsed once, whoever asks.
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import type { Informer, InformerFactory } from './informer.ts';
+import type { Informer, InformerFactory, MetadataOnly } from './informer.ts';
 import { type ReflectorDeps, type ReflectorScope, reflect } from './reflector.ts';
 import { type Freeze, SharedInformer, type Trim } from './shared-informer.ts';
 
@@ -43,7 +43,13 @@ export function createInformerFactory(
       return entry.informer as unknown as Informer<T>;
     },
     follow: (resource, sink, signal) =>
-      reflect(deps, resource, {}, sink, AbortSignal.any([signal, ended.signal])),
+      reflect(
+        deps,
+        resource as ResourceRef<MetadataOnly>,
+        { metadataOnly: true },
+        sink,
+        AbortSignal.any([signal, ended.signal]),
+      ),
     start() {
       if (ended.signal.aborted) return;
       for (const entry of running.values())

@@ -1,4 +1,5 @@
 // A local, always fresh copy of one resource, shared by every component in the process (client-go's SharedInformer).
+import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import type { ReflectorSink } from './reflector.ts';
 
@@ -29,6 +30,11 @@ export interface Informer<T> {
   addIndex(name: string, values: (object: T) => readonly string[]): void;
 }
 
+/** What every object has. */
+export interface MetadataOnly {
+  readonly metadata: ObjectMeta;
+}
+
 export interface InformerFactory {
   /** One informer for each (resource, options); started by `start`. */
   informer<T>(
@@ -39,8 +45,8 @@ export interface InformerFactory {
       readonly labelSelector?: string;
     },
   ): Informer<T>;
-  /** Tells `sink` what there is and what changes, until `signal` is aborted; nothing is kept. */
-  follow<T>(resource: ResourceRef<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
+  /** Tells `sink` what there is, of that the metadata alone, and what changes, until `signal` is aborted; nothing is kept. */
+  follow(resource: ResourceRef, sink: ReflectorSink<MetadataOnly>, signal: AbortSignal): Promise<void>;
   /** Starts all informers asked for so far; may be called again. */
   start(): void;
   waitForSync(signal?: AbortSignal): Promise<void>;

@@ -34,6 +34,8 @@ export interface ReflectorScope {
   readonly namespace?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly labelSelector?: string | undefined;
+  /** Of a list; events of a watch have the whole object. */
+  readonly metadataOnly?: true;
 }
 
 /** A server that keeps more history in memory than this gives pages, which are put together before they are shown. */
@@ -64,6 +66,7 @@ async function listAll<T>(
   do {
     const page = await client.list(resource, {
       ...scopeOptions(scope),
+      ...(scope.metadataOnly ? { metadataOnly: true } : {}),
       limit: pageSize,
       ...(next === undefined ? {} : { continue: next }),
     });

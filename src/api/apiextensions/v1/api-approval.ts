@@ -11,7 +11,10 @@ const proposal = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
 type ApprovalState = 'approved' | 'bypassed' | 'missing' | 'invalid';
 
-export const isProtectedGroup = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
+const protectedDomains = ['k8s.io', 'kubernetes.io'] as const;
+
+export const isProtectedGroup = (group: string): boolean =>
+  protectedDomains.some((domain) => group === domain || group.endsWith(`.${domain}`));
 
 export function approvalOf(annotations: Readonly<Record<string, string | undefined>> | undefined): {
   readonly state: ApprovalState;

@@ -63,7 +63,7 @@ export function tableOf(
     kind: 'Table',
     apiVersion: version,
     metadata: options.metadata ?? {},
-    columnDefinitions: options.withoutColumns ? [] : columnDefinitions(declaration),
+    columnDefinitions: options.withoutColumns ? null : columnDefinitions(declaration),
     rows: objects.map((object) => tableRow(declaration, object, options, version)),
   };
 }
@@ -78,8 +78,12 @@ function tableRow(
   const row: JsonObject = { cells };
   const conditions = rowConditions(object);
   if (conditions) row['conditions'] = conditions;
-  if (options.includeObject === 'Object') row['object'] = object;
-  if (options.includeObject === 'Metadata') row['object'] = partialObjectMetadata(object, version);
+  row['object'] =
+    options.includeObject === 'Object'
+      ? object
+      : options.includeObject === 'Metadata'
+        ? partialObjectMetadata(object, version)
+        : null;
   return row;
 }
 

@@ -10,6 +10,7 @@ import {
   type TestControlPlane,
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { eventually } from '../harness/eventually.ts';
 
 let cluster: TestControlPlane;
 before(async () => {
@@ -351,4 +352,169 @@ test('the scale of a workload is a row of how many there should be and how many 
   assert.deepEqual(row?.cells.slice(0, 3), ['scaled', 3, 0]);
   const plain = await cluster.ask('GET', `${deployments}/scaled/scale`);
   assert.equal(plain.body['kind'], 'Scale');
+});
+
+test('the scale of a custom resource is a row, too, with the columns of its definition’s paths', async () => {
+  const scale = { specReplicasPath: '.spec.size', statusReplicasPath: '.status.size' };
+  const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const version = {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: schema },
+    subresources: { status: {}, scale },
+    additionalPrinterColumns: [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }],
+  };
+  const names = { plural: 'sets', kind: 'Set' };
+  const definition = {
+    metadata: { name: 'sets.example.com' },
+    spec: { group: 'example.com', scope: 'Namespaced', names, versions: [version] },
+  };
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const defined = await cluster.ask('POST', definitions, definition);
+  assert.equal(defined.status, 201, defined.text);
+  const sets = '/apis/example.com/v1/namespaces/default/sets';
+  await eventually(async () => assert.equal((await cluster.ask('GET', sets)).status, 200));
+  const one = { apiVersion: 'example.com/v1', kind: 'Set', metadata: { name: 'one' }, spec: { size: 2 } };
+  const made = await cluster.ask('POST', sets, one);
+  assert.equal(made.status, 201, made.text);
+  const { body } = await cluster.ask('GET', `${sets}/one/scale`, undefined, { accept: as('Table') });
+  assert.equal(body['kind'], 'Table');
+  const columns = body['columnDefinitions'] as { name: string; type: string; description: string }[];
+  assert.deepEqual(
+    columns.map(({ name, type }) => [name, type]),
+    [
+      ['Name', 'string'],
+      ['Desired', 'integer'],
+      ['Available', 'integer'],
+      ['Age', 'date'],
+    ],
+  );
+  assert.deepEqual((body['rows'] as { cells: unknown[] }[])[0]?.cells.slice(0, 3), ['one', 2, 0]);
+  const listed = await cluster.ask('GET', sets, undefined, { accept: as('Table') });
+  const own = listed.body['columnDefinitions'] as { description: string }[];
+  assert.equal(own[1]?.description, 'Custom resource definition column (in JSONPath format): .spec.size');
+  // A custom resource has no protobuf form: the next of the list, or none.
+  for (const url of [sets, `${sets}/one`, `${sets}/one/scale`]) {
+    const next = await cluster.ask('GET', url, undefined, { accept: `${protobufType},application/json` });
+    assert.equal(next.status, 200, next.text);
+    const none = await cluster.ask('GET', url, undefined, { accept: protobufType });
+    assert.equal(none.status, 406);
+    assert.match(none.bytes.toString('latin1'), /only the following media types are accepted: /);
+  }
+});
+
+test('a table says what Go’s empty lists are, and asks only who wants one what goes with it', async () => {
+  await cluster.ask('POST', maps, { metadata: { name: 'rowed' } });
+  const rowOf = async (include: string): Promise<unknown> => {
+    const { body } = await cluster.ask('GET', `${maps}/rowed${include}`, undefined, { accept: as('Table') });
+    return (body['rows'] as { object: { kind: string } | null }[])[0]!.object?.kind ?? null;
+  };
+  assert.equal(await rowOf(''), 'PartialObjectMetadata');
+  assert.equal(await rowOf('?includeObject=Object'), 'ConfigMap');
+  assert.equal(await rowOf('?includeObject=None'), null);
+  const raw = await cluster.ask('GET', `${maps}/rowed?includeObject=None`, undefined, {
+    accept: as('Table'),
+  });
+  assert.match(raw.text, /"object":null/);
+  const wrong = `${maps}?includeObject=All`;
+  const refused = await cluster.ask('GET', wrong, undefined, { accept: `${as('Table')},application/json` });
+  assert.deepEqual(
+    [refused.status, refused.message],
+    [
+      400,
+      `Unable to convert to Table as requested: includeObject: Invalid value: "All": must be 'Metadata', 'Object', 'None', or empty`,
+    ],
+  );
+  assert.equal((await cluster.ask('GET', wrong)).status, 200);
+});
+
+const encoded = (token: object | string): string =>
+  Buffer.from(typeof token === 'string' ? token : JSON.stringify(token)).toString('base64url');
+
+test('options of lists and watches are refused in upstream’s order and words', async () => {
+  const options = 'ListOptions.meta.k8s.io "" is invalid: ';
+  const match = 'resourceVersionMatch: ';
+  const both = `${match}Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan`;
+  const supported = 'supported values: "NotOlderThan"';
+  const next = encoded({ v: 'meta.k8s.io/v1', rv: 1, start: 'a' });
+  const fault = (text: string, why: string): string =>
+    `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": ${why}`;
+  const cases: readonly (readonly [string, number, string])[] = [
+    ['watch=1&sendInitialEvents=true', 422, `${options}${both}`],
+    [
+      'watch=1&sendInitialEvents=true&resourceVersionMatch=Exact',
+      422,
+      `${options}[${both}, ${match}Unsupported value: "Exact": ${supported}]`,
+    ],
+    [
+      'watch=1&resourceVersionMatch=Exact&continue=x',
+      422,
+      `${options}[${match}Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided, ${match}Unsupported value: "Exact": ${supported}, ${match}Forbidden: resourceVersionMatch is forbidden when continue is provided]`,
+    ],
+    [
+      'sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
+      422,
+      `${options}[${match}Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list]`,
+    ],
+    // What is none of the kind's fields is found after what is wrong with any list.
+    [
+      'fieldSelector=foo%3Dbar&sendInitialEvents=1',
+      422,
+      `${options}sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list`,
+    ],
+    ['limit=x&labelSelector=%3C', 400, 'strconv.ParseInt: parsing "x": invalid syntax'],
+    ['resourceVersion=x', 400, `invalid resource version: ${fault('x', 'invalid syntax')}`],
+    [
+      'resourceVersion=99999999999999999999',
+      400,
+      `invalid resource version: ${fault('99999999999999999999', 'value out of range')}`,
+    ],
+    ['watch=1&resourceVersion=x', 500, fault('x', 'invalid syntax')],
+    [
+      `continue=${next}&resourceVersion=7`,
+      400,
+      'specifying resource version is not allowed when using continue',
+    ],
+  ];
+  const tokens: readonly (readonly [string, string])[] = [
+    ['a!', 'illegal base64 data at input byte 1'],
+    ['abcde', 'illegal base64 data at input byte 4'],
+    [encoded('{'), 'unexpected end of JSON input'],
+    [encoded({ v: 'v2', rv: 1, start: 'a' }), 'server does not recognize this encoded version v2'],
+    [
+      encoded({ v: 'meta.k8s.io/v1', start: 'a' }),
+      'incorrect encoded start resourceVersion (version meta.k8s.io/v1)',
+    ],
+    [encoded({ v: 'meta.k8s.io/v1', rv: 1 }), 'encoded start key empty (version meta.k8s.io/v1)'],
+    ...['../../secrets', 'a//b', 'a/', '/', '.'].map(
+      (start) => [encoded({ v: 'meta.k8s.io/v1', rv: 1, start }), start] as const,
+    ),
+  ];
+  for (const [token, why] of tokens) {
+    const answer = await cluster.ask('GET', `${maps}?limit=1&continue=${token}`);
+    assert.deepEqual(
+      [answer.status, answer.message],
+      [400, `invalid continue token: continue key is not valid: ${why}`],
+    );
+  }
+  for (const [query, code, message] of cases) {
+    const answer = await cluster.ask('GET', `${maps}?${query}`);
+    assert.deepEqual([answer.status, answer.message], [code, message], query);
+  }
+});
+
+test('a watch from no revision is told where what there was ends, if it takes bookmarks', async () => {
+  await cluster.ask('POST', maps, { metadata: { name: 'watched' } });
+  const watch = `${maps}?watch=1&timeoutSeconds=1&allowWatchBookmarks=1`;
+  for (const from of ['', '&resourceVersion=0']) {
+    const { text } = await cluster.ask('GET', watch + from);
+    const events = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const ends = events.find(({ type }) => type === 'BOOKMARK')!.object.metadata;
+    assert.deepEqual(Object.keys(ends).sort(), ['annotations', 'resourceVersion']);
+    assert.deepEqual(ends.annotations, { 'k8s.io/initial-events-end': 'true' });
+  }
 });

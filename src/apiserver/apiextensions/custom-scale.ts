@@ -3,7 +3,9 @@ import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
 import { invalidObject } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import { isObject, meta, num, obj, spec, str } from '../../apimachinery/json-access.ts';
+import type { TableForm } from '../../apimachinery/table.ts';
 import type { RestHandler } from '../registry/rest-storage.ts';
+import { ageDescription, printerColumns } from './printer-columns.ts';
 
 /** `.spec.replicas` as names; upstream allows nothing else here. */
 const namesOf = (path: Json | undefined): string[] =>
@@ -33,6 +35,25 @@ const pathsOf = (scale: JsonObject): ScalePaths => ({
   specPath: namesOf(scale['specReplicasPath']),
   statusPath: namesOf(scale['statusReplicasPath']),
   selectorPath: namesOf(scale['labelSelectorPath']),
+});
+
+/** Upstream prints it by columns as a definition has them: no replicas are no number there. */
+const table: TableForm = printerColumns({
+  additionalPrinterColumns: [
+    {
+      name: 'Desired',
+      type: 'integer',
+      description: 'Number of desired replicas',
+      jsonPath: '.spec.replicas',
+    },
+    {
+      name: 'Available',
+      type: 'integer',
+      description: 'Number of actual replicas',
+      jsonPath: '.status.replicas',
+    },
+    { name: 'Age', type: 'date', description: ageDescription, jsonPath: '.metadata.creationTimestamp' },
+  ],
 });
 
 /**
@@ -69,6 +90,7 @@ export function customScale(
           ]);
         return withValue(parent, pathsIn(parent).specPath, replicas);
       },
+      table,
       replicasPath: (_, apiVersion) => {
         if (!all.has(apiVersion)) return undefined;
         const scale = all.get(apiVersion);

@@ -16,7 +16,16 @@ const nameColumn: ColumnDefinition = {
   priority: 0,
   description: 'Name must be unique within a namespace.',
 };
-const ageColumn: JsonObject = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+export const ageDescription = 'Time since the object was created.';
+const ageColumn: JsonObject = {
+  name: 'Age',
+  type: 'date',
+  description: ageDescription,
+  jsonPath: '.metadata.creationTimestamp',
+};
+/** What upstream says of a column whose definition says nothing. */
+const undescribed = (path: string): string =>
+  `Custom resource definition column (in JSONPath format): ${path}`;
 
 function pathOf(text: string): JsonPath | undefined {
   try {
@@ -71,7 +80,7 @@ export function printerColumns(version: JsonObject): PrinterColumns {
       type: str(column['type']),
       format: str(column['format']),
       priority: num(column['priority']),
-      description: str(column['description']),
+      description: str(column['description']) || undescribed(str(column['jsonPath'])),
     },
     path: pathOf(str(column['jsonPath'])),
   }));

@@ -1,7 +1,13 @@
 // Reads and checks the options of list and watch requests, with upstream's words.
 import type { ResourceDeclaration } from '../../apimachinery/declaration.ts';
-import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
-import { type FieldError, forbidden, invalid, notSupported } from '../../apimachinery/field-error.ts';
+import { badRequest, invalidObject, StatusError } from '../../apimachinery/errors.ts';
+import {
+  type FieldError,
+  fieldErrorText,
+  forbidden,
+  invalid,
+  notSupported,
+} from '../../apimachinery/field-error.ts';
 import {
   exactFieldValue,
   type FieldSelector,
@@ -41,12 +47,8 @@ export function readListOptions(
   verb: 'list' | 'watch',
   name: string,
 ): ListOptions {
-  const labels = readLabelSelector(query.get('labelSelector'));
-  const fields = onlyNamed(readFieldSelector(query.get('fieldSelector'), declaration), name);
-  const options: ListOptions = {
-    name,
-    matches: predicate(labels, fields),
-    exactField: exactField(fields, declaration),
+  const timeoutSeconds = queryInteger(query, 'timeoutSeconds');
+  const asked: AskedOptions = withInitialEvents({
     limit: Math.max(queryInteger(query, 'limit') ?? 0, 0),
     continueToken: query.get('continue') ?? '',
     resourceVersion: query.get('resourceVersion') ?? '',
@@ -54,11 +56,25 @@ export function readListOptions(
     watch: verb === 'watch',
     allowWatchBookmarks: queryBoolean(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: queryBoolean(query, 'sendInitialEvents'),
-    timeoutSeconds: queryInteger(query, 'timeoutSeconds'),
-  };
-  const errors = validate(options);
+    timeoutSeconds,
+  });
+  const labels = readLabelSelector(query.get('labelSelector'));
+  const parsed = readFieldSelector(query.get('fieldSelector'));
+  const errors = validate(asked);
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', errors);
-  return options;
+  const fields = onlyNamed(ofDeclaration(parsed, declaration), name);
+  return { ...asked, name, matches: predicate(labels, fields), exactField: exactField(fields, declaration) };
+}
+
+/** What is said of a request whatever it is of. */
+type AskedOptions = Omit<ListOptions, 'name' | 'matches' | 'exactField'>;
+
+/** Who watches from no revision, or from whatever is there, begins with what there is: upstream asks for it in its name. */
+function withInitialEvents(options: AskedOptions): AskedOptions {
+  const { watch, sendInitialEvents, resourceVersionMatch, resourceVersion } = options;
+  if (!watch || sendInitialEvents !== undefined || resourceVersionMatch !== '') return options;
+  if (resourceVersion !== '' && resourceVersion !== '0') return options;
+  return { ...options, sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
 }
 
 function readLabelSelector(text: string | null): Selector | undefined {
@@ -76,14 +92,21 @@ function readLabelSelector(text: string | null): Selector | undefined {
   }
 }
 
-function readFieldSelector(text: string | null, declaration: ResourceDeclaration): FieldSelector | undefined {
+function readFieldSelector(text: string | null): FieldSelector | undefined {
   if (text === null || text === '') return undefined;
-  let selector: FieldSelector;
   try {
-    selector = parseFieldSelector(text);
+    return parseFieldSelector(text);
   } catch (error) {
     throw badRequest(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** By the names that the kind itself has for what can be selected. Throws 400. */
+function ofDeclaration(
+  selector: FieldSelector | undefined,
+  declaration: ResourceDeclaration,
+): FieldSelector | undefined {
+  if (selector === undefined) return undefined;
   const names = declaration.selectableFieldNames;
   for (const { field } of selector.requirements) {
     if (field === 'metadata.name' || field === 'metadata.namespace' || names.has(field)) continue;
@@ -129,62 +152,74 @@ function exactField(
   return undefined;
 }
 
-/** Upstream's ValidateListOptions and ValidateWatchOptions. */
-function validate(options: ListOptions): FieldError[] {
-  const errors: FieldError[] = [];
-  const match = options.resourceVersionMatch;
-  if (options.watch && options.sendInitialEvents === undefined) {
-    if (match !== '')
-      errors.push(
-        forbidden(
-          'resourceVersionMatch',
-          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-        ),
-      );
-    return errors;
-  }
-  if (options.sendInitialEvents !== undefined) {
-    if (!options.watch)
-      errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-    else if (match === '')
-      errors.push(
-        forbidden(
-          'resourceVersionMatch',
-          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-        ),
-      );
-    else if (match !== 'NotOlderThan')
-      errors.push(notSupported('resourceVersionMatch', match, ['NotOlderThan']));
-    return errors;
-  }
-  if (match === '') return errors;
-  if (options.resourceVersion === '')
-    errors.push(
-      forbidden(
-        'resourceVersionMatch',
-        'resourceVersionMatch is forbidden unless resourceVersion is provided',
-      ),
-    );
-  if (options.continueToken !== '')
-    errors.push(
-      forbidden('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'),
-    );
-  if (match !== 'Exact' && match !== 'NotOlderThan')
-    errors.push(notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
-  if (match === 'Exact' && options.resourceVersion === '0')
-    errors.push(
-      forbidden('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
-    );
+/** Upstream's ValidateListOptions and validateWatchOptions. */
+function validate(options: AskedOptions): FieldError[] {
+  const errors = options.watch ? watchErrors(options) : listErrors(options);
+  if (!options.watch && options.sendInitialEvents !== undefined)
+    errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
   return errors;
 }
 
-/** 0 for '' and '0'. Throws 422 for what is no number. */
+const ofMatch = (why: string): FieldError => forbidden('resourceVersionMatch', why);
+const withContinue = 'resourceVersionMatch is forbidden when continue is provided';
+
+function watchErrors({
+  resourceVersionMatch: match,
+  sendInitialEvents,
+  continueToken,
+}: AskedOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  const isInitial = sendInitialEvents !== undefined;
+  if (isInitial && match !== 'NotOlderThan')
+    errors.push(ofMatch('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  if (match === '') return errors;
+  if (!isInitial)
+    errors.push(ofMatch('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+  if (match !== 'NotOlderThan') errors.push(notSupported('resourceVersionMatch', match, ['NotOlderThan']));
+  if (continueToken !== '') errors.push(ofMatch(withContinue));
+  return errors;
+}
+
+function listErrors({
+  resourceVersionMatch: match,
+  resourceVersion,
+  continueToken,
+}: AskedOptions): FieldError[] {
+  const errors: FieldError[] = [];
+  if (match === '') return errors;
+  if (resourceVersion === '')
+    errors.push(ofMatch('resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  if (continueToken !== '') errors.push(ofMatch(withContinue));
+  if (match !== 'Exact' && match !== 'NotOlderThan')
+    errors.push(notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
+  if (match === 'Exact' && resourceVersion === '0')
+    errors.push(ofMatch('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  return errors;
+}
+
+const maxUint64 = 2n ** 64n - 1n;
+
+/** What is wrong with a revision, as the store's own error says it. */
+function revisionFault(text: string): string | undefined {
+  const digits = /^\d+$/.test(text);
+  if (digits && (text.length <= 15 || BigInt(text.slice(0, 64)) <= maxUint64)) return undefined;
+  const why = digits ? 'value out of range' : 'invalid syntax';
+  return fieldErrorText(
+    invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`),
+  );
+}
+
+/** Of a list. Throws 400. */
+export function listedRevision(text: string): number {
+  const fault = text === '' ? undefined : revisionFault(text);
+  if (fault !== undefined) throw badRequest(`invalid resource version: ${fault}`);
+  return Number(text);
+}
+
+/** Of one object, or a watch: 0 for '' and '0'. What is no number is the store's own error there, not the client's: 500. */
 export function parseRevision(text: string): number {
-  if (text === '' || text === '0') return 0;
-  if (!/^\d{1,15}$/.test(text))
-    throw invalidObject({ group: '', kind: '' }, '', [
-      invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
-    ]);
+  const fault = text === '' ? undefined : revisionFault(text);
+  if (fault !== undefined) throw new StatusError(500, '', fault);
   return Number(text);
 }
 

@@ -6,7 +6,7 @@ import type { CacheList, CacheListOptions } from '../../storage/watch/resource-c
 import type { ApiResponse } from '../http.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import type { EndpointRequest } from './endpoint.ts';
-import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
+import { atLeast, type ListOptions, listedRevision, readListOptions } from './list-options.ts';
 import { respondList } from './object-response.ts';
 
 export async function listObjects(request: EndpointRequest): Promise<ApiResponse> {
@@ -53,10 +53,11 @@ export function scopeOf(
 /** The cache's list for these options, waiting for a revision that is asked for. */
 async function readList(request: EndpointRequest, options: ListOptions): Promise<CacheList> {
   const { store } = request;
-  if (options.continueToken !== '' && !['', '0'].includes(options.resourceVersion))
+  const token = options.continueToken === '' ? undefined : decodeContinue(options.continueToken);
+  if (token !== undefined && !['', '0'].includes(options.resourceVersion))
     throw badRequest('specifying resource version is not allowed when using continue');
-  const revision = parseRevision(options.resourceVersion);
-  if (options.continueToken === '') await atLeast(store.cache, options.resourceVersion);
+  const revision = listedRevision(options.resourceVersion);
+  if (token === undefined) await atLeast(store.cache, options.resourceVersion);
   const exact =
     options.resourceVersionMatch === 'Exact' ||
     (revision > 0 && options.limit > 0 && options.resourceVersionMatch === '');
@@ -65,7 +66,7 @@ async function readList(request: EndpointRequest, options: ListOptions): Promise
     limit: options.limit,
     exactRevision: exact ? revision : undefined,
   };
-  if (options.continueToken === '') {
+  if (token === undefined) {
     try {
       return store.cache.list(base);
     } catch (error) {
@@ -74,7 +75,6 @@ async function readList(request: EndpointRequest, options: ListOptions): Promise
       throw error;
     }
   }
-  const token = decodeContinue(options.continueToken);
   await atLeast(store.cache, token.revision < 0 ? '' : String(token.revision));
   const after = {
     key: absoluteKey(request, token.start),

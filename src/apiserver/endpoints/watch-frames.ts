@@ -152,7 +152,7 @@ export function bookmarkFrame(format: FrameFormat, revision: number, initialEven
       kind: 'Table',
       apiVersion: versionOf(negotiated),
       metadata: { resourceVersion: String(revision) },
-      columnDefinitions: [],
+      columnDefinitions: null,
       rows: [
         {
           cells: declaration.columns.map(() => null),

@@ -117,7 +117,8 @@ export async function startTestControlPlane(
       const response = await controlPlane.handle(requestOf(method, url, body, how));
       const bytes = await wholeBody(response.body);
       const text = bytes.toString();
-      const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
+      const isStream = response.status === 200 && url.includes('watch=');
+      const json: unknown = text.startsWith('{') && !isStream ? JSON.parse(text) : {};
       const parsed = json as Record<string, unknown>;
       const warnings = [response.headers['warning'] ?? []].flat();
       return {

@@ -134,9 +134,11 @@ const started = performance.now();
 async function section(title: string, files: readonly string[], run: () => Promise<void>): Promise<void> {
   if (files.length === 0) return;
   const from = performance.now();
+  const cpuBefore = endedChildrenSeconds();
   console.log(`\n== ${title}: ${files.length} files`);
   await run();
-  console.log(`== ${title}: ${seconds(from)} s`);
+  const cpu = (endedChildrenSeconds() - cpuBefore).toFixed(0);
+  console.log(`== ${title}: ${seconds(from)} s, ${cpu} s of processor time`);
 }
 
 const options = { verbose: values.verbose, namePatterns: values.name ?? [], times };

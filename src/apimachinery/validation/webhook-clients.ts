@@ -43,12 +43,17 @@ function urlErrors(field: string, url: string): Errors {
   return errors;
 }
 
+/** Nobody reads more of one path. */
+const maxFaults = 50;
+
 function pathErrors(field: string, path: string): Errors {
   if (path === '' || path === '/') return [];
   if (path === '//') return [invalid(field, path, 'segment[0] may not be empty')];
   const errors = path.startsWith('/') ? [] : [invalid(field, path, "must start with a '/'")];
   const segments = path.slice(1).replace(/\/$/, '').split('/');
   segments.forEach((segment, i) => {
+    // Each fault shows the whole path.
+    if (errors.length >= maxFaults) return;
     if (segment === '') errors.push(invalid(field, path, `segment[${i}] may not be empty`));
     else for (const why of dnsSubdomain(segment)) errors.push(invalid(field, path, `segment[${i}]: ${why}`));
   });

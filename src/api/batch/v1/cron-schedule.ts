@@ -48,6 +48,12 @@ export type CronSpec =
 
 class CronError extends Error {}
 
+/**
+ * Upstream has no bound. All that a schedule can say is said in a tenth of it, and each time that the controller looks at
+ * a CronJob it reads the schedule.
+ */
+const maxLength = 4_096;
+
 /** What is wrong with it; undefined when nothing is. */
 export function cronScheduleError(text: string): string | undefined {
   const spec = parseCronSchedule(text);
@@ -56,6 +62,7 @@ export function cronScheduleError(text: string): string | undefined {
 
 /** What it says, or a text that says what is wrong with it. */
 export function parseCronSchedule(text: string): CronSpec | string {
+  if (text.length > maxLength) return `a schedule may not be longer than ${maxLength} characters`;
   let schedule = text;
   let timeZone: string | undefined;
   if (/^(?:TZ|CRON_TZ)=/.test(schedule)) {

@@ -29,6 +29,7 @@ import {
   syncRevisions,
   trimRevisions,
 } from './daemon/revision-history.ts';
+import { templateGeneration, templateGenerationLabel } from './daemon/template-generation.ts';
 import { msUntilNextAvailable } from './workload/availability.ts';
 import { claim } from './workload/claim.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
@@ -53,7 +54,12 @@ async function carryOut(
     );
   const targets = plan.create.slice(0, burst);
   const podFor = (index: number): ReturnType<typeof podFromTemplate> => {
-    const labels = { ...template.metadata?.labels, [revisionHashLabel]: hash };
+    const generation = templateGeneration(ds);
+    const labels = {
+      ...template.metadata?.labels,
+      ...(generation === undefined ? {} : { [templateGenerationLabel]: generation }),
+      [revisionHashLabel]: hash,
+    };
     const spec = podSpecFor(template.spec ?? { containers: [] }, targets[index] ?? '');
     return podFromTemplate(owner, { ...template, metadata: { ...template.metadata, labels }, spec });
   };

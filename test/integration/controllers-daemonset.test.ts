@@ -54,6 +54,7 @@ describe('daemonset-controller and the controllers of nodes', () => {
       'a pod on each Windows node',
     );
     assert.deepEqual(two.map(targetNode).sort(), ['w1', 'w2']);
+    assert.equal(two[0]!.metadata.labels?.['pod-template-generation'], '1');
     assert.ok(two[0]!.spec.tolerations?.some((x) => x.key === 'node.kubernetes.io/unreachable'));
     await addNode(cluster, 'w3', 'windows');
     await until(
@@ -73,7 +74,10 @@ describe('daemonset-controller and the controllers of nodes', () => {
       'history',
     );
     assert.equal(history[0]!.revision, 1);
-    assert.deepEqual(history[0]!.metadata.annotations, { 'kubernetes.io/change-cause': 'first' });
+    assert.deepEqual(history[0]!.metadata.annotations, {
+      'deprecated.daemonset.template.generation': '1',
+      'kubernetes.io/change-cause': 'first',
+    });
 
     const all = await until(
       nodes,

@@ -5,6 +5,7 @@ import { scaledValue } from '../../apimachinery/int-or-string.ts';
 import { isPodAvailable, isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import { daemonSystem, type NodeFit, nodeFit, targetNode } from './node-fit.ts';
 import { revisionHashLabel } from './revision-history.ts';
+import { templateGeneration, templateGenerationLabel } from './template-generation.ts';
 
 export interface DaemonView {
   readonly ds: DaemonSet;
@@ -22,8 +23,14 @@ export interface DaemonPlan {
 }
 
 const createdAt = (pod: Pod): number => Date.parse(pod.metadata.creationTimestamp ?? '') || 0;
-const isUpdated = (view: DaemonView, pod: Pod): boolean =>
-  pod.metadata.labels?.[revisionHashLabel] === view.hash;
+/** By either label: before there were revisions, pods had the template's number alone. */
+function isUpdated({ ds, hash }: DaemonView, { metadata }: Pod): boolean {
+  const generation = templateGeneration(ds);
+  return (
+    metadata.labels?.[revisionHashLabel] === hash ||
+    (generation !== undefined && metadata.labels?.[templateGenerationLabel] === generation)
+  );
+}
 
 function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const result = new Map<string, Pod[]>();

@@ -12,6 +12,7 @@ import type {
   StatefulSet,
 } from '../../generated/types/apps-v1.ts';
 import { ageCell, containerCells, labelsCell, nameCell, selectorCell } from '../../meta/row-cells.ts';
+import { beginTemplateGeneration, countTemplateGeneration } from './template-generation.ts';
 import {
   validateDaemonSetStatus,
   validateDeploymentStatus,
@@ -113,6 +114,11 @@ const daemonSet: KindBehaviour<DaemonSet> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: daemonSetDefaults,
+    prepareForCreate: beginTemplateGeneration,
+    prepareForUpdate(o, old, { subresource }) {
+      // The status has no template.
+      countTemplateGeneration(o, subresource === '' ? old : { ...old, spec: o.spec ?? {} });
+    },
     warnings: templateWarnings,
     validate: validateDaemonSet,
     validateUpdate: (o, old, { subresource }) =>

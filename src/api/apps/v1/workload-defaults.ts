@@ -2,6 +2,7 @@
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import { podTemplateDefaults } from '../../core/v1/pod-defaults.ts';
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../../generated/types/apps-v1.ts';
+import { defaultTemplateGeneration } from './template-generation.ts';
 
 export function deploymentDefaults(deployment: Decoded<Deployment>): void {
   const s = ensured(deployment, 'spec');
@@ -57,5 +58,6 @@ export function daemonSetDefaults(daemonSet: Decoded<DaemonSet>): void {
     rolling.maxSurge ??= 0;
   }
   s.revisionHistoryLimit ??= 10;
+  defaultTemplateGeneration(daemonSet);
   podTemplateDefaults(daemonSet.spec?.template);
 }

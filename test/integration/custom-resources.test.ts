@@ -9,6 +9,7 @@ import {
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
 import { FailingStorage } from '../../src/storage/testing/failing-storage.ts';
+import { LaggingStorage } from '../../src/storage/testing/lagging-storage.ts';
 import { eventually } from '../harness/eventually.ts';
 
 let cluster: TestControlPlane;
@@ -542,4 +543,59 @@ test('a definition that serves no version any more goes with its objects, and sa
   const freed = await cluster.ask('PATCH', `${path('moths')}/a`, { metadata: { finalizers: null } }, merge);
   assert.equal(freed.status, 200, `${held.text} ${freed.text}`);
   await eventually(async () => assert.equal((await cluster.ask('GET', url)).status, 404));
+});
+
+test('a definition whose objects can not be deleted says so once, and is tried again less and less often', async (t) => {
+  const clock = new FakeClock();
+  // Its watch tells of a write after its answer, as that of a store on disk.
+  const storage = new LaggingStorage(new MemoryStorage(clock));
+  const remove = storage.delete.bind(storage);
+  let attempts = 0;
+  let stuck = true;
+  storage.delete = async (key, last, expected) => {
+    if (!key.includes('/mules/')) return remove(key, last, expected);
+    attempts++;
+    if (stuck) throw new Error('it does not move');
+    return remove(key, last, expected);
+  };
+  const plane = await startTestControlPlane({ storage, clock });
+  t.after(() => plane.close());
+  assert.equal((await plane.ask('POST', crds, definition('mules', 'Mule'))).status, 201);
+  await eventually(async () =>
+    assert.equal((await plane.ask('POST', path('mules'), { metadata: { name: 'a' } })).status, 201),
+  );
+  const url = `${crds}/mules.test.example.com`;
+  const idle = clock.pending;
+  const rests = (): Promise<void> => eventually(() => assert.equal(clock.pending, idle + 1), { everyMs: 5 });
+  assert.equal((await plane.ask('DELETE', url)).status, 200);
+  const told = async (): Promise<string> => {
+    const { status } = (await plane.ask('GET', url)).body as never as {
+      status: { conditions: { type: string; reason: string; message: string }[] };
+    };
+    const { reason, message } = status.conditions.find(({ type }) => type === 'Terminating')!;
+    return `${reason}: ${message}`;
+  };
+  const failed = /^InstanceDeletionFailed: could not issue all deletes: .*it does not move/;
+  await eventually(async () => assert.match(await told(), failed));
+  await rests();
+  // Other definitions are no reason to try again.
+  for (const other of ['Ass', 'Ox', 'Yak']) {
+    const plural = `${other.toLowerCase()}s`;
+    assert.equal((await plane.ask('POST', crds, definition(plural, other))).status, 201);
+    await eventually(async () => assert.equal((await plane.ask('GET', path(plural))).status, 200));
+  }
+  assert.equal(attempts, 1);
+  for (const [ms, times] of [
+    [500, 2],
+    [999, 2],
+    [1, 3],
+  ] as const) {
+    clock.advance(ms);
+    await eventually(() => assert.equal(attempts, times), { everyMs: 5 });
+    await rests();
+    assert.match(await told(), failed);
+  }
+  stuck = false;
+  clock.advance(2_000);
+  await eventually(async () => assert.equal((await plane.ask('GET', url)).status, 404), { everyMs: 5 });
 });

@@ -75,6 +75,10 @@ const scalesOf = (crd: JsonObject): Map<string, JsonObject | undefined> =>
     }),
   );
 
+const failedReason = 'InstanceDeletionFailed';
+const terminatingReason = (crd: JsonObject): string =>
+  str(objs(obj(crd['status'])['conditions']).find(({ type }) => type === 'Terminating')?.['reason']);
+
 /** Without a look at the object: for its index it would have to be read whole. */
 const nameInKey = ({ key }: CachedObject): string => key.slice(key.lastIndexOf('/') + 1);
 
@@ -85,6 +89,8 @@ export class CustomResources {
   readonly #names: AcceptedNames;
   /** Definitions for which something may have to be written. */
   readonly #due = new Set<string>();
+  /** Those whose write failed: they are tried again after a while, or when somebody else writes them. */
+  readonly #resting = new Set<string>();
   #work: Promise<void> = Promise.resolve();
   #isClosed = false;
   /** Ends of the watches of objects that finalizers hold, by definition. */
@@ -244,20 +250,20 @@ export class CustomResources {
   async #pass(): Promise<void> {
     const { log } = this.#config;
     let failed = false;
-    // What becomes due meanwhile is looked at as well; what failed waits for the next pass.
-    const tried = new Set<string>();
+    // What becomes due meanwhile is looked at as well.
     for (const name of this.#due) {
       if (this.#isClosed) return;
-      if (tried.has(name)) continue;
       this.#due.delete(name);
+      this.#resting.delete(name);
       try {
         await this.#write(name);
       } catch (error) {
         if (isStatusError(error, 'NotFound')) continue;
         log.warn({ crd: name, error }, 'custom resource definition');
         failed = true;
-        tried.add(name);
-        this.#due.add(name);
+        // Also when it is due by what was written before the failure: that would go round and round.
+        this.#due.delete(name);
+        this.#resting.add(name);
       }
     }
     this.#retryAfter(failed);
@@ -265,11 +271,14 @@ export class CustomResources {
 
   /** Nothing else may ever happen to a definition whose write failed. */
   #retryAfter(failed: boolean): void {
-    this.#cancelRetry();
-    this.#failures = failed ? this.#failures + 1 : 0;
+    if (this.#resting.size === 0) this.#failures = 0;
     if (!failed || this.#isClosed) return;
-    const ms = backoffMs(retryBackoff, this.#failures);
-    this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed([]));
+    this.#cancelRetry();
+    const ms = backoffMs(retryBackoff, ++this.#failures);
+    this.#cancelRetry = this.#config.clock.timer(ms, () => {
+      for (const name of this.#resting) this.#due.add(name);
+      this.#changed([]);
+    });
   }
 
   async #write(name: string): Promise<void> {
@@ -289,6 +298,14 @@ export class CustomResources {
     const source = { crd, version, read: () => crd };
     const { conversion, remoteConversion, ...declaration } = customKind(source, scheme).declaration;
     return api.storeOf(declaration);
+  }
+
+  #writeInProgress(name: string): Promise<void> {
+    return this.#writeTerminating(
+      name,
+      'InstanceDeletionInProgress',
+      'CustomResource deletion is in progress',
+    );
   }
 
   async #writeTerminating(name: string, reason: string, message: string): Promise<void> {
@@ -317,18 +334,17 @@ export class CustomResources {
   async #clearAway(crd: JsonObject, store: ResourceStore | undefined): Promise<void> {
     const name = nameOf(crd);
     if (store !== undefined) {
-      await this.#writeTerminating(
-        name,
-        'InstanceDeletionInProgress',
-        'CustomResource deletion is in progress',
-      );
+      // What stood in the way the time before is told until it does not any more.
+      const hasFailed = terminatingReason(crd) === failedReason;
+      if (!hasFailed) await this.#writeInProgress(name);
       try {
         await deleteAll(store);
       } catch (error) {
         const why = `could not issue all deletes: ${(error as Error).message}`;
-        await this.#writeTerminating(name, 'InstanceDeletionFailed', why);
+        await this.#writeTerminating(name, failedReason, why);
         throw error;
       }
+      if (hasFailed) await this.#writeInProgress(name);
       if (store.cache.count() > 0) {
         this.#lookAgain(name, store);
         return;

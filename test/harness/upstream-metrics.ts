@@ -40,6 +40,7 @@ const http = 'long_running method path server_type';
 const probe = 'container namespace pod probe_type';
 
 export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
+  apiextensions_apiserver_validation_ratcheting_seconds: histogram('', exponential(0.00001, 4, 10)),
   apiserver_audit_error_total: counter('plugin'),
   apiserver_audit_event_total: counter(),
   apiserver_audit_level_total: counter('level'),

@@ -192,7 +192,21 @@ test('what was wrong before and stays the same passes, with a warning where a ru
   await eventually(async () => assert.equal((await create('olds', 'b', { size: 7 })).status, 422), {
     everyMs: 5,
   });
+  const ratcheted = async (): Promise<number[]> => {
+    const { text: told } = await cluster.ask('GET', '/metrics');
+    const of = (end: string): number =>
+      Number(
+        new RegExp(`^apiextensions_apiserver_validation_ratcheting_seconds_${end} (.+)$`, 'm').exec(
+          told,
+        )?.[1],
+      );
+    return [of('count'), of('sum')];
+  };
+  const [countBefore = 0, sumBefore = 0] = await ratcheted();
   const kept = await patch('olds', 'a', { spec: { other: 'b' } });
+  const [count = 0, sum = 0] = await ratcheted();
+  assert.equal(count, countBefore + 1, 'an update is compared with what was there');
+  assert.ok(sum > sumBefore);
   assert.equal(kept.status, 200, kept.text);
   assert.deepEqual(kept.warnings, ['299 - "spec.size: Invalid value: 7: failed rule: self < 5"']);
   assert.deepEqual(causesOf(await patch('olds', 'a', { spec: { size: 6 } })), [

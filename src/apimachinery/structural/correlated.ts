@@ -45,6 +45,15 @@ export function oldItems(
   };
 }
 
+/** Adds up what comparisons take. */
+export interface Stopwatch {
+  /** In milliseconds. */
+  readonly now: () => number;
+  spentMs: number;
+  /** A comparison is made of others. */
+  isRunning: boolean;
+}
+
 export class Correlated {
   readonly value: Json;
   readonly old: Json;
@@ -52,11 +61,13 @@ export class Correlated {
   readonly #children = new Map<string | number, Correlated>();
   #oldItems: ReturnType<typeof oldItems> | undefined;
   #isEqual: boolean | undefined;
+  readonly #watch: Stopwatch | undefined;
 
-  constructor(value: Json, old: Json, schema: StructuralSchema) {
+  constructor(value: Json, old: Json, schema: StructuralSchema, watch?: Stopwatch) {
     this.value = value;
     this.old = old;
     this.schema = schema;
+    this.#watch = watch;
   }
 
   /** undefined: it is not there, it was not, or nothing is known of it. */
@@ -81,15 +92,28 @@ export class Correlated {
   }
 
   #child(key: string | number, value: Json, old: Json, schema: StructuralSchema): Correlated {
-    const child = new Correlated(value, old, schema);
+    const child = new Correlated(value, old, schema, this.#watch);
     this.#children.set(key, child);
     return child;
   }
 
   /** As upstream, an object with a field of which the schema says nothing is never. */
   get isEqual(): boolean {
-    this.#isEqual ??= this.#compare();
+    this.#isEqual ??= this.#timed();
     return this.#isEqual;
+  }
+
+  #timed(): boolean {
+    const watch = this.#watch;
+    if (watch === undefined || watch.isRunning) return this.#compare();
+    const began = watch.now();
+    watch.isRunning = true;
+    try {
+      return this.#compare();
+    } finally {
+      watch.isRunning = false;
+      watch.spentMs += watch.now() - began;
+    }
   }
 
   #compare(): boolean {

@@ -14,7 +14,7 @@ import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
-import { Correlated } from '../../apimachinery/structural/correlated.ts';
+import { Correlated, type Stopwatch } from '../../apimachinery/structural/correlated.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
 import { prune } from '../../apimachinery/structural/prune.ts';
 import { publishedSchema } from '../../apimachinery/structural/published-schema.ts';
@@ -103,12 +103,13 @@ function updateErrors(
   old: JsonObject,
   schema: StructuralSchema,
   subresource: string,
+  watch: Stopwatch,
 ): FieldError[] {
   const errors =
     subresource === 'status'
-      ? statusErrors(object['status'], old['status'], propertyOf(schema, 'status'))
+      ? statusErrors(object['status'], old['status'], propertyOf(schema, 'status'), watch)
       : [
-          ...validateStructural(object, schema, new Correlated(object, old, schema)),
+          ...validateStructural(object, schema, new Correlated(object, old, schema, watch)),
           ...embeddedErrors(object, schema),
         ];
   const repeated = repeatedItems(object, schema);
@@ -120,9 +121,10 @@ function statusErrors(
   status: Json | undefined,
   old: Json | undefined,
   schema: StructuralSchema | undefined,
+  watch: Stopwatch,
 ): FieldError[] {
   if (status === undefined || schema === undefined) return [];
-  const change = new Correlated(status, old ?? null, schema);
+  const change = new Correlated(status, old ?? null, schema, watch);
   return validateStructural(status, schema, change).map((error) => ({
     ...error,
     field: error.field === '<nil>' ? 'status' : `status.${error.field}`,
@@ -142,13 +144,18 @@ function strategyOf(schema: () => StructuralSchema, watch: RuleWatch): Strategy 
       if (subresource === 'status') object['metadata'] = keptMetadata(meta(object), meta(old));
     },
     validate: (object) => createErrors(object, schema()),
-    validateUpdate: (object, old, { subresource }) => updateErrors(object, old, schema(), subresource),
+    validateUpdate(object, old, { subresource }) {
+      const stopwatch: Stopwatch = { now: watch.now, spentMs: 0, isRunning: false };
+      const errors = updateErrors(object, old, schema(), subresource, stopwatch);
+      watch.metrics.ratcheted(stopwatch.spentMs / 1000);
+      return errors;
+    },
     rules: () => (ruled() ? rules() : undefined),
     warnings: finalizerWarnings,
   };
 }
 
-const unwatched: RuleWatch = { now: () => 0, metrics: { compiled() {}, evaluated() {} } };
+const unwatched: RuleWatch = { now: () => 0, metrics: { compiled() {}, evaluated() {}, ratcheted() {} } };
 
 /** Of all versions: they share the objects, and what is known of them. */
 function selectableFieldsOf(versions: readonly JsonObject[]): ResourceDeclaration['selectableFields'] {

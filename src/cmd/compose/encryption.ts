@@ -12,6 +12,7 @@ import { EncryptedStorage } from '../../storage/encryption/encryption-at-rest.ts
 import type { Storage } from '../../storage/storage.ts';
 import { type EncryptionKeys, encryptionKeys, type KeysDependencies } from './encryption-keys.ts';
 import { EncryptionMetrics } from './encryption-metrics.ts';
+import { sealedValueLog } from './sealed-value-log.ts';
 
 interface EncryptionDependencies {
   readonly clock: Clock;
@@ -164,11 +165,7 @@ export async function openEncryption(
       now: () => clock.monotonic(),
       onTransformed: (...told) => measures.transformed(...told),
       onMoved: () => scrubbing.moved(),
-      onSealed: (key, error) =>
-        log.error(
-          { key, error },
-          'a stored value can not be opened: add the key that it was written with to the providers of --encryption-provider-config',
-        ),
+      onSealed: sealedValueLog(log, clock),
     }),
     tell: (to) => {
       listener = to;

@@ -23,6 +23,7 @@ import { podBinding } from './core/pod-binding.ts';
 import { createServiceAccountToken, type TokenSigner } from './core/service-account-token.ts';
 import { createServiceHooks, type ServiceAllocationDeps } from './core/service-allocation.ts';
 import { createPodEviction } from './policy/pod-eviction.ts';
+import { deviceSelectors } from './resource/device-selectors.ts';
 
 export interface RegistryDependencies {
   readonly scheme: Scheme;
@@ -67,6 +68,10 @@ function policyEntries(deps: RegistryDependencies): [string, RestHandler][] {
   ];
 }
 
+const deviceEntries = (['deviceclasses', 'resourceclaims', 'resourceclaimtemplates'] as const).map(
+  (resource): [string, RestHandler] => [restKey('resource.k8s.io', resource), deviceSelectors(resource)],
+);
+
 /** `more` are handlers of the composition: exec, log, portforward, proxy. */
 export function restStorage(deps: RegistryDependencies, more: RestStorage = new Map()): RestStorage {
   const { live, random, authorizer, signer } = deps;
@@ -95,6 +100,7 @@ export function restStorage(deps: RegistryDependencies, more: RestStorage = new 
       webhookConditions('ValidatingWebhookConfiguration'),
     ],
     ...policyEntries(deps),
+    ...deviceEntries,
     [restKey(authentication, 'selfsubjectreviews'), selfSubjectReview],
     [
       restKey(authentication, 'tokenreviews'),

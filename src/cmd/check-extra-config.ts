@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import { Command, type Option } from 'commander';
 import type { AskedFlag, ExtraFlag } from './cluster/extra-config.ts';
-import { argumentsOf } from './cluster/extra-config.ts';
+import { argumentsOf, isOfAgent } from './cluster/extra-config.ts';
+import { withKubeProxy } from './kube-proxy-options.ts';
 import { withKubelet } from './kubelet-options.ts';
 import { gathered } from './list-option.ts';
 import { isOfControllerManager, type ServerFlags, withServerOptions } from './server-options.ts';
@@ -25,14 +26,22 @@ const ofUp: Readonly<Record<string, string>> = {
   'eviction-hard': 'give porthole up --eviction-hard',
 };
 
+/** The flags of kubelet and kube-proxy are apart, those of the server's sections are not. */
+const commandOf = (component: Component): Command => {
+  if (component === 'kubelet') return withKubelet(new Command('agent'));
+  return component === 'kube-proxy'
+    ? withKubeProxy(new Command('agent'))
+    : withServerOptions(new Command('server'));
+};
+
 const parserOf = (component: Component): Command =>
-  (component === 'kubelet' ? withKubelet(new Command('agent')) : withServerOptions(new Command('server')))
+  commandOf(component)
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
     .action(() => {});
 
 /** What has to be there for the others to be looked at. */
-const neededOf = (component: Component): string[] => (component === 'kubelet' ? [] : ['--data-dir', '/']);
+const neededOf = (component: Component): string[] => (isOfAgent(component) ? [] : ['--data-dir', '/']);
 
 const mostShown = 600;
 
@@ -64,7 +73,7 @@ function resolvedFlag(asked: AskedFlag, cwd: string): AskedFlag {
   if (why !== undefined) throw new Error(why);
   const command = parserOf(component);
   const option = command.options.find(({ long }) => long === `--${flag}`);
-  const of = option && (component === 'kubelet' ? component : componentOf(option));
+  const of = option && (isOfAgent(component) ? component : componentOf(option));
   if (of !== undefined && of !== component) throw new Error(`it is a flag of ${of}`);
   // One that is not there is told with those that are spelt like it.
   if (option === undefined || value !== undefined)

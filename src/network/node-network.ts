@@ -25,6 +25,8 @@ export interface NodeNetworkOptions {
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   readonly masqueradeExceptions?: readonly string[];
+  /** Of routes and settings. Default 30,000. */
+  readonly syncPeriodMs?: number;
   readonly dataDir: string;
   /** Of the CNI daemon. Default below `dataDir`, which is then at most 90 bytes long. */
   readonly cniSocket?: string;
@@ -94,6 +96,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     sysctl: host.sysctl,
     clock,
     log,
+    ...(options.syncPeriodMs === undefined ? {} : { resyncMs: options.syncPeriodMs }),
     onPodCIDR: (cidr) => cni.plugin.setPodCIDR(cidr),
     keepCables: (found) => cni.plugin.keepCables(found),
   });

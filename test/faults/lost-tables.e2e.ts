@@ -20,7 +20,7 @@ import { eventually } from '../harness/eventually.ts';
 import { listManifest, podSpec, serve, startLinuxCluster, untilTerm } from '../harness/linux-cluster.ts';
 
 const long = { timeout: 240_000 };
-/** Two looks, on a machine that others load. */
+/** Two looks at the machine's, on one that others load. */
 const patience = { timeoutMs: 75_000, everyMs: 500 };
 const tablesOfNode = [
   'arp porthole-pods',
@@ -49,7 +49,8 @@ const service = {
 };
 
 before(async () => {
-  cluster = await startLinuxCluster();
+  // The default is as long as most of what is tried here.
+  cluster = await startLinuxCluster(['--extra-config', 'kube-proxy.nftables-sync-period=2s']);
   const state = readClusterState(clusterPaths(cluster.home, cluster.name))!;
   id = state.id;
   layout = nodeLayout(clusterPaths(cluster.home, cluster.name).node('linux-1'));

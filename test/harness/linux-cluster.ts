@@ -7,8 +7,9 @@ export const busybox = 'porthole.local/sample/busybox:1';
 /** Of one test: whatever hangs, the tests after it run. */
 export const limit: { readonly timeout: number } = { timeout: 90_000 };
 
-export async function startLinuxCluster(): Promise<TestCluster> {
-  const cluster = await startTestCluster({ linux: 1, windows: 0 });
+/** `more`: of `up`. */
+export async function startLinuxCluster(more: readonly string[] = []): Promise<TestCluster> {
+  const cluster = await startTestCluster({ linux: 1, windows: 0, arguments: more });
   const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name]);
   assert.equal(loaded.code, 0, loaded.stderr);
   return cluster;

@@ -77,6 +77,7 @@ test('server, kubelet and client certificates rotate under load without one fail
       clusterDomain: 'cluster.local',
       podMaxPids: 4096,
       kubeReserved: '',
+      nftablesSyncPeriod: 30_000,
       systemReserved: '',
       port: 0,
       registryConfig: '/nonexistent',

@@ -44,7 +44,10 @@ test('what is no flag is refused with a short error, however long and odd it is'
     ['apiserver.event ttl=1h', /is not apiserver/],
     ['apiserver.event\nttl=1h', /^"apiserver\.event\\nttl=1h" is not /],
     ['.event-ttl=1h', /is not apiserver/],
-    ['etcd.x=1', /there is no component "etcd"; there are apiserver, controller-manager, kubelet$/],
+    [
+      'etcd.x=1',
+      /there is no component "etcd"; there are apiserver, controller-manager, kubelet, kube-proxy$/,
+    ],
     ['constructor.x=1', /there is no component "constructor"/],
     ['apiserver.audit-log-path=a\nb', /^"apiserver\.audit-log-path=a\\nb" has a control character in it$/],
     ['apiserver.audit-log-path=a\0b', /has a control character/],
@@ -105,8 +108,9 @@ test('each is one argument of its program', () => {
     'apiserver.audit-log-path=--data-dir',
     'kubelet.pod-max-pids=100',
     'controller-manager.node-eviction-rate=1',
+    'kube-proxy.nftables-sync-period=5s',
   ].map(flag);
   assert.deepEqual(argumentsOf(flags, 'server'), ['--audit-log-path=--data-dir', '--node-eviction-rate=1']);
-  assert.deepEqual(argumentsOf(flags, 'agent'), ['--pod-max-pids=100']);
+  assert.deepEqual(argumentsOf(flags, 'agent'), ['--pod-max-pids=100', '--nftables-sync-period=5s']);
   assert.deepEqual(argumentsOf(undefined, 'server'), []);
 });

@@ -1,7 +1,11 @@
 // `--extra-config`, in minikube's words: flags of the programs that a cluster is made of. Pure.
 
 /** Of upstream's programs, that Porthole has in two: server and agent. */
-const extraComponents = ['apiserver', 'controller-manager', 'kubelet'] as const;
+const extraComponents = ['apiserver', 'controller-manager', 'kubelet', 'kube-proxy'] as const;
+
+/** Both are in the agent. */
+export const isOfAgent = (component: (typeof extraComponents)[number]): boolean =>
+  component === 'kubelet' || component === 'kube-proxy';
 
 /** As the cluster's record keeps it. */
 export interface ExtraFlag {
@@ -88,5 +92,5 @@ export function saySame(
 /** Server and agent take them as one argument each: a value with dashes is no flag. */
 export const argumentsOf = (flags: readonly ExtraFlag[] | undefined, program: 'server' | 'agent'): string[] =>
   (flags ?? [])
-    .filter(({ component }) => (component === 'kubelet') === (program === 'agent'))
+    .filter(({ component }) => isOfAgent(component) === (program === 'agent'))
     .map(({ flag, value }) => `--${flag}=${value}`);

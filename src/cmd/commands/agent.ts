@@ -7,6 +7,7 @@ import { startAgent } from '../compose/compose-agent.ts';
 import type { AgentOptions } from '../compose/node-runtime-driver.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { withKubeProxy } from '../kube-proxy-options.ts';
 import { withKubelet } from '../kubelet-options.ts';
 import { measureProcess } from '../measure-process.ts';
 import { port } from '../port-option.ts';
@@ -17,7 +18,7 @@ import { untilStopped } from '../until-stopped.ts';
 import { windowsBuildOption } from '../windows-options.ts';
 
 export function agentCommand(): Command {
-  return withKubelet(new Command('agent'))
+  return withKubeProxy(withKubelet(new Command('agent')))
     .description('run a node agent alone, in the foreground')
     .requiredOption('--kubeconfig <file>', "the node's credentials (user system:node:<name>)")
     .requiredOption('--node-name <name>', 'name of the node')

@@ -28,6 +28,8 @@ export interface NodeNetworkOptions {
   readonly topology: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
+  /** Between two looks at whether somebody took what was written. */
+  readonly syncPeriodMs: number;
   /** The address or name by which this node calls the API server: no Service takes it. */
   readonly apiServer: string;
   readonly cni: {
@@ -57,11 +59,11 @@ export interface NodeNetwork {
 
 /** Returns at once; containerd reports the network as ready when this node's pod CIDR is there. */
 export async function composeNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
-  const { client, nodeName, log, clusterCIDR, serviceCIDR } = options;
+  const { client, nodeName, log, clusterCIDR, serviceCIDR, syncPeriodMs } = options;
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
   const host = ownNetworkHost();
   const { packetFilter } = host;
-  const tables = keepTables({ packetFilter, clock: systemClock, log });
+  const tables = keepTables({ packetFilter, clock: systemClock, log, syncPeriodMs });
   const network = await startNodeNetwork({
     nodeName,
     os: options.os,
@@ -70,6 +72,7 @@ export async function composeNodeNetwork(options: NodeNetworkOptions): Promise<N
     topology: options.topology,
     clusterCIDR,
     serviceCIDR,
+    syncPeriodMs,
     dataDir: options.cni.dir,
     cniSocket: options.cni.socket,
     cniClient: options.cni.client,

@@ -66,6 +66,7 @@ const nodeNetwork = async (
     topology: options.topology,
     clusterCIDR: options.clusterCidr,
     serviceCIDR: options.serviceClusterIpRange,
+    syncPeriodMs: options.nftablesSyncPeriod,
     apiServer: new URL(server).hostname,
     cni: {
       client: await buildCniClient(linuxProcesses, options.cacheDir),

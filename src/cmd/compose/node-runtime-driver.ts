@@ -28,6 +28,7 @@ export interface AgentOptions {
   /** `cpu=100m,memory=256Mi,pid=1000`. */
   readonly kubeReserved: string;
   readonly systemReserved: string;
+  readonly nftablesSyncPeriod: number;
   /** Of folders named after registries, with hosts.toml or certificates in them. */
   readonly registryConfig: string;
   /** `nodefs.available<10%,memory.available<100Mi`; undefined: upstream's. */

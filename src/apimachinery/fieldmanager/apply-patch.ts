@@ -76,8 +76,7 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
   yield;
   const result = last === undefined ? merged : yield* withoutLeftOut(request, merged, last, managers);
   yield;
-  const own = without(yield* compareSteps(schema, before, result), resetIn(request, request.apiVersion));
-  const change = new Change(request, before, result, own);
+  const change = new Change(request, before, result, yield* compareSteps(schema, before, result));
   yield;
   yield* assertNoConflict(request, schema, managers, change);
   yield* takeFromOthers(managers, id, change);
@@ -104,8 +103,12 @@ function checkedPatch({ patch, apiVersion }: ApplyRequest): JsonObject {
 
 /** As upstream: an apply fails when what somebody owns can't be told, whether or not it would touch it. */
 function* assertConvertible(request: ApplyRequest, live: JsonObject, managers: Managers): Steps<void> {
-  const others = new Set([...managers.values()].map(({ apiVersion }) => apiVersion));
-  for (const apiVersion of others) yield* inVersion(request, live, apiVersion);
+  const told = new Set([request.apiVersion]);
+  for (const { apiVersion } of managers.values()) {
+    if (told.has(apiVersion)) continue;
+    told.add(apiVersion);
+    yield* inVersion(request, live, apiVersion);
+  }
 }
 
 /** Without what this manager applied last time and nobody has any more. Server fields are in nobody's set, and stay. */
@@ -116,7 +119,9 @@ function* withoutLeftOut(
   managers: Managers,
 ): Steps<JsonObject> {
   const all = [...managers.values()];
-  const isOneVersion = [last, ...all].every(({ apiVersion }) => apiVersion === request.apiVersion);
+  const isOneVersion =
+    last.apiVersion === request.apiVersion &&
+    all.every(({ apiVersion }) => apiVersion === request.apiVersion);
   if (!isOneVersion) return yield* pruneAcross(request, merged, last, all);
   const owned = unionAll(all.map(({ set }) => set));
   return pruneOwned(typedSchemaOf(request.schema, request.type), merged, last.set, owned) as JsonObject;
@@ -132,7 +137,8 @@ function* assertNoConflict(
   const conflicts: Conflict[] = [];
   for (const manager of managers.values()) {
     if (manager.operation === 'Apply' && isOf(manager, request)) continue;
-    const set = intersection(manager.set, written(yield* change.in(manager.apiVersion)));
+    const { written: all } = change.known(manager.apiVersion) ?? (yield* change.in(manager.apiVersion));
+    const set = intersection(manager.set, all);
     if (!isEmptySet(set)) conflicts.push({ manager, set });
   }
   const kept = withoutLastApplied(conflicts, request.manager, schema, request.live, request.apiVersion);

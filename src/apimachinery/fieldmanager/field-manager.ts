@@ -23,10 +23,10 @@ import {
   storedManagers,
   withoutServerFields,
 } from './managed-fields.ts';
-import { compareSteps, written } from './typed-compare.ts';
+import { compareSteps } from './typed-compare.ts';
 import type { TypedSchema } from './typed-schema.ts';
 import { typedSchemaOf } from './typed-schema.ts';
-import { bringUpToDate, Change, resetIn, type VersionsOfObject, without } from './versioned-object.ts';
+import { bringUpToDate, Change, type VersionsOfObject } from './versioned-object.ts';
 
 export interface Writer extends VersionsOfObject {
   readonly manager: string;
@@ -111,27 +111,25 @@ function* recordUpdate(managers: Managers, update: TrackedUpdate, schema: TypedS
   // managedFields themselves are no field that anyone changes.
   const live = update.live && withoutManagedFields(update.live);
   const result = withoutManagedFields(update.result);
-  const all = yield* compareSteps(schema, live, result, live === undefined);
+  const changes = yield* compareSteps(schema, live, result, live === undefined);
   yield;
-  const own = without(all, resetIn(update, update.apiVersion));
-  yield;
-  yield* gainAndLose(managers, update, new Change(update, live, result, own));
+  yield* gainAndLose(managers, update, new Change(update, live, result, changes));
   capUpdaters(managers);
 }
 
 function* gainAndLose(managers: Managers, update: TrackedUpdate, change: Change): Steps<void> {
-  const changes = yield* change.in(update.apiVersion);
-  const gained = withoutServerFields(written(changes));
+  const { written, removed } = change.own;
+  const gained = withoutServerFields(written);
   const self = updaterOf(update);
   const id = identityOf(self);
-  if (isEmptySet(gained) && isEmptySet(changes.removed)) return;
+  if (isEmptySet(gained) && isEmptySet(removed)) return;
   yield* takeFromOthers(managers, id, change);
   yield;
   const before = managers.get(id);
   const owned = before === undefined ? emptySet : yield* setOf(before);
   yield;
-  if (before !== undefined && !isEmptySet(changes.removed)) {
-    const set = difference(owned, changes.removed);
+  if (before !== undefined && !isEmptySet(removed)) {
+    const set = difference(owned, removed);
     if (set !== owned) setOfManager(managers, id, { ...before, set, encoded: undefined });
   }
   if (isEmptySet(gained)) return;
@@ -144,15 +142,9 @@ export const sameSet = (before: Manager | undefined, set: FieldSet): Json | unde
 
 /** What one manager writes, the others lose; what is gone, all lose. Each in the version that it wrote itself. */
 export function* takeFromOthers(managers: Managers, id: string, change: Change): Steps<void> {
-  const lostIn = new Map<string, FieldSet>();
   for (const [otherId, other] of [...managers]) {
     if (otherId === id) continue;
-    let lost = lostIn.get(other.apiVersion);
-    if (lost === undefined) {
-      const changes = yield* change.in(other.apiVersion);
-      lost = union(written(changes), changes.removed);
-      lostIn.set(other.apiVersion, lost);
-    }
+    const { lost } = change.known(other.apiVersion) ?? (yield* change.in(other.apiVersion));
     if (isEmptySet(lost) || isEmptySet(yield* sharedWith(other, lost))) continue;
     setOfManager(managers, otherId, { ...other, set: difference(other.set, lost), encoded: undefined });
   }

@@ -4,7 +4,7 @@ import { put } from '../../base/put.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { isJsonObject, own } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
-import { elementsOf, isEmptyContainer } from './path-element.ts';
+import { isEmptyContainer } from './path-element.ts';
 import { elementName } from './typed-compare.ts';
 import { childOf, type TypedSchema } from './typed-schema.ts';
 
@@ -30,47 +30,38 @@ export function merge(schema: TypedSchema, live: Json | undefined, applied: Json
 
 type ListSchema = Extract<TypedSchema, { kind: 'set' | 'list' }>;
 
-/** The elements by name; of a name that comes twice none. */
-function single(elements: readonly (readonly [string, Json])[]): Map<string, Json | undefined> {
-  const found = new Map<string, Json | undefined>();
-  for (const [name, item] of elements) found.set(name, found.has(name) ? undefined : item);
-  return found;
-}
-
 /**
  * The applied order holds; what only the live list has stays where it is between those that both have. What is live
  * twice, and applied, is there once.
  */
 function mergeLists(schema: ListSchema, live: readonly Json[], applied: readonly Json[]): Json[] {
-  const named = (item: Json, index: number): [string, Json] => [elementName(schema, item, index), item];
-  const before = live.map(named);
-  const wanted = [...elementsOf(applied, (item, index) => elementName(schema, item, index))];
-  const liveItems = single(before);
-  const isWanted = new Set(wanted.map(([name]) => name));
-  const shared = wanted.map(([name]) => name).filter((name) => liveItems.has(name));
+  const names = live.map((item, index) => elementName(schema, item, index));
+  const wanted = applied.map((item, index) => elementName(schema, item, index));
+  const places = new Map(wanted.map((name, place) => [name, place] as const));
+  /** Of a name that comes twice none. */
+  const liveItems = new Map<string, Json | undefined>();
+  for (const [i, name] of names.entries()) liveItems.set(name, liveItems.has(name) ? undefined : live[i]);
   const items = schema.kind === 'list' ? schema.items() : undefined;
-  const done = new Set<string>();
   const result: Json[] = [];
-  let [l, next] = [0, 0];
-  for (const [name, item] of wanted) {
-    let isNext = false;
-    for (; l < before.length; l++) {
-      const [ofLive, own] = before[l]!;
-      isNext = ofLive === name;
-      if (isNext) break;
-      if (!isWanted.has(ofLive)) result.push(own);
-      else if (next === shared.length || ofLive === shared[next]) {
-        if (done.has(ofLive)) l++;
+  /** In the applied list: of those that both have, the first that is not there yet. */
+  let next = 0;
+  let l = 0;
+  for (const [place, name] of wanted.entries()) {
+    while (next < wanted.length && (next < place || !liveItems.has(wanted[next]!))) next++;
+    for (; l < names.length && names[l] !== name; l++) {
+      const own = places.get(names[l]!);
+      if (own === undefined) result.push(live[l]!);
+      else if (next === wanted.length || own === next) {
+        if (own < place) l++;
         break;
       }
     }
     const current = liveItems.get(name);
+    const item = applied[place]!;
     result.push(items === undefined || current === undefined ? item : merge(items, current, item));
-    done.add(name);
-    if (shared[next] === name) next++;
-    if (isNext) l++;
+    if (names[l] === name) l++;
   }
-  for (; l < before.length; l++) if (!isWanted.has(before[l]![0])) result.push(before[l]![1]);
+  for (; l < names.length; l++) if (!places.has(names[l]!)) result.push(live[l]!);
   return result;
 }
 

@@ -1,10 +1,10 @@
 // An object as its managers know it: each in the version that it wrote.
 import { answered, type Steps } from '../../base/turns.ts';
 import type { JsonObject, SchemaSource } from '../declaration.ts';
-import { type FieldSet, recursiveDifference, setOfPaths } from './field-set.ts';
+import { type FieldSet, recursiveDifference, setOfPaths, union } from './field-set.ts';
 import type { Manager, Managers } from './managed-fields.ts';
 import { reconciled } from './reconcile-schema.ts';
-import { type Comparison, compareSteps } from './typed-compare.ts';
+import { type Comparison, compareSteps, written } from './typed-compare.ts';
 import { type TypedSchema, typedSchemaOf } from './typed-schema.ts';
 
 /** One version of a kind. */
@@ -80,39 +80,68 @@ const facts = ({ manager, operation, apiVersion, subresource, time }: Manager): 
   time,
 });
 
+/** What a write does to the fields of one version. */
+export interface Told {
+  /** Added and modified: what the writer owns from now on. */
+  readonly written: FieldSet;
+  readonly removed: FieldSet;
+  /** What everybody else owns no more. */
+  readonly lost: FieldSet;
+}
+
+function toldOf(changes: Comparison): Told {
+  const all = written(changes);
+  return { written: all, removed: changes.removed, lost: union(all, changes.removed) };
+}
+
 /** How an object changes, in the versions that somebody asks for. */
 export class Change {
+  /** In the version of the request. */
+  readonly own: Told;
   readonly #versions: VersionsOfObject;
   readonly #from: JsonObject | undefined;
   readonly #to: JsonObject;
-  readonly #known = new Map<string, Comparison>();
+  #others: Map<string, Told> | undefined;
 
-  /** `own`: in the version of the request. */
   constructor(versions: VersionsOfObject, from: JsonObject | undefined, to: JsonObject, own: Comparison) {
     this.#versions = versions;
     this.#from = from;
     this.#to = to;
-    this.#known.set(versions.apiVersion, own);
+    this.own = toldOf(without(own, resetIn(versions, versions.apiVersion)));
   }
 
-  *in(apiVersion: string): Steps<Comparison> {
-    const known = this.#known.get(apiVersion);
+  /** undefined: it has to be made first. */
+  known(apiVersion: string): Told | undefined {
+    return apiVersion === this.#versions.apiVersion ? this.own : this.#others?.get(apiVersion);
+  }
+
+  *in(apiVersion: string): Steps<Told> {
+    const known = this.known(apiVersion);
     if (known !== undefined) return known;
     const from = this.#from && (yield* inVersion(this.#versions, this.#from, apiVersion));
     const to = yield* inVersion(this.#versions, this.#to, apiVersion);
     const schema = schemaIn(this.#versions, apiVersion);
-    const changes = without(
-      yield* compareSteps(schema, from, to, from === undefined),
-      resetIn(this.#versions, apiVersion),
-    );
-    this.#known.set(apiVersion, changes);
-    return changes;
+    const changes = yield* compareSteps(schema, from, to, from === undefined);
+    const told = toldOf(without(changes, resetIn(this.#versions, apiVersion)));
+    this.#others ??= new Map();
+    this.#others.set(apiVersion, told);
+    return told;
   }
 }
 
 /** What the request can't write it does not change. */
-export const without = ({ added, modified, removed }: Comparison, ignored: FieldSet): Comparison => ({
-  added: recursiveDifference(added, ignored),
-  modified: recursiveDifference(modified, ignored),
-  removed: recursiveDifference(removed, ignored),
-});
+export function without(changes: Comparison, ignored: FieldSet): Comparison {
+  const { added, modified, removed } = changes;
+  if (!(touches(added, ignored) || touches(modified, ignored) || touches(removed, ignored))) return changes;
+  return {
+    added: recursiveDifference(added, ignored),
+    modified: recursiveDifference(modified, ignored),
+    removed: recursiveDifference(removed, ignored),
+  };
+}
+
+function touches({ children }: FieldSet, ignored: FieldSet): boolean {
+  if (children !== undefined && ignored.children !== undefined)
+    for (const element of ignored.children.keys()) if (children.has(element)) return true;
+  return false;
+}

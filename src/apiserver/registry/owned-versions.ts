@@ -6,12 +6,24 @@ import type { TrackedKind } from './field-manager.ts';
 
 type ResetFields = readonly (readonly string[])[];
 
-/** Of the status of these more than the spec is put back. */
-const resetWithStatus: Readonly<Record<string, ResetFields>> = {
-  '/pods': [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
-  'apps/deployments': [['spec'], ['metadata', 'labels']],
-  'apiextensions.k8s.io/customresourcedefinitions': [['spec'], ['metadata']],
-  'apiregistration.k8s.io/apiservices': [['spec'], ['metadata']],
+const spec: ResetFields = [['spec']];
+const specAndMetadata: ResetFields = [['spec'], ['metadata']];
+
+/** What upstream's strategies say beside the usual, by kind and subresource. */
+const unusual: Readonly<Record<string, ResetFields>> = {
+  '/pods/status': [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
+  '/namespaces/finalize': [['status']],
+  'admissionregistration.k8s.io/validatingadmissionpolicies/status': specAndMetadata,
+  'apiextensions.k8s.io/customresourcedefinitions/status': specAndMetadata,
+  'apiregistration.k8s.io/apiservices/status': specAndMetadata,
+  'apps/deployments/status': [['spec'], ['metadata', 'labels']],
+  'certificates.k8s.io/certificatesigningrequests/': [['spec'], ['status']],
+  'certificates.k8s.io/certificatesigningrequests/approval': [['spec'], ['status', 'certificate']],
+  'certificates.k8s.io/certificatesigningrequests/status': [['spec'], ['status', 'conditions']],
+  'flowcontrol.apiserver.k8s.io/flowschemas/status': specAndMetadata,
+  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations/status': specAndMetadata,
+  'resource.k8s.io/resourceclaims/status': specAndMetadata,
+  'storage.k8s.io/volumeattachments/status': specAndMetadata,
 };
 
 /** What a request to this (sub)resource can't write, so nobody owns it through it. */
@@ -19,9 +31,11 @@ export function resetFields(
   { group, resource, custom, hasStatus }: Pick<TrackedKind, 'group' | 'resource' | 'custom' | 'hasStatus'>,
   subresource: string,
 ): ResetFields {
+  const own = custom === true ? undefined : unusual[`${group}/${resource}/${subresource}`];
+  if (own !== undefined) return own;
   if (subresource === '') return hasStatus ? [['status']] : [];
   if (subresource !== 'status') return [];
-  return custom === true ? [['spec'], ['metadata']] : (resetWithStatus[`${group}/${resource}`] ?? [['spec']]);
+  return custom === true ? specAndMetadata : spec;
 }
 
 /** It was written when the definition may have said something else. */

@@ -1,0 +1,55 @@
+// What nobody owns through a subresource: every one that puts something back says so.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createScheme } from '../../api/scheme.ts';
+import { otherVersionsOf, resetFields } from './owned-versions.ts';
+
+const scheme = createScheme();
+const of = (group: string, resource: string, subresource = ''): string[] => {
+  const declaration = scheme.resources().find((d) => d.group === group && d.resource === resource);
+  assert.ok(declaration, resource);
+  return resetFields(declaration, subresource).map((path) => path.join('.'));
+};
+
+test('what a strategy puts back is owned by nobody', () => {
+  assert.deepEqual(of('', 'configmaps'), []);
+  assert.deepEqual(of('', 'pods'), ['status']);
+  assert.deepEqual(of('', 'nodes', 'status'), ['spec']);
+  assert.deepEqual(of('', 'pods', 'status'), [
+    'spec',
+    'metadata.deletionTimestamp',
+    'metadata.ownerReferences',
+  ]);
+  assert.deepEqual(of('apps', 'deployments', 'status'), ['spec', 'metadata.labels']);
+  assert.deepEqual(of('apps', 'deployments', 'scale'), []);
+  const requests = ['certificates.k8s.io', 'certificatesigningrequests'] as const;
+  assert.deepEqual(of(...requests), ['spec', 'status']);
+  assert.deepEqual(of(...requests, 'approval'), ['spec', 'status.certificate']);
+  assert.deepEqual(of(...requests, 'status'), ['spec', 'status.conditions']);
+  const custom = { group: 'e.com', resource: 'pods', custom: true, hasStatus: true };
+  assert.deepEqual(resetFields(custom, 'status'), [['spec'], ['metadata']]);
+  assert.deepEqual(resetFields(custom, ''), [['status']]);
+});
+
+test('only versions of the same objects are versions of a kind', () => {
+  const one = scheme.resource('autoscaling', 'v1', 'horizontalpodautoscalers')!;
+  const versions = otherVersionsOf(scheme, one, '');
+  assert.equal(versions('autoscaling/v2')?.type, 'io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler');
+  assert.equal(versions('autoscaling/v1')?.type, 'io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler');
+  for (const other of [
+    'autoscaling/v2beta2',
+    'apps/v1',
+    'v1',
+    '',
+    '/',
+    'a/b/c',
+    'autoscaling/',
+    '/v2',
+    '__proto__',
+  ])
+    assert.equal(versions(other), undefined, other);
+  const events = otherVersionsOf(scheme, scheme.resource('', 'v1', 'events')!, '');
+  assert.equal(events('events.k8s.io/v1')?.type, 'io.k8s.api.events.v1.Event');
+  const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale', type: 'x', hasStatus: false };
+  assert.equal(otherVersionsOf(scheme, scale, 'scale')('apps/v1'), undefined);
+});

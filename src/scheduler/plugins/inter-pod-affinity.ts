@@ -1,116 +1,115 @@
 // InterPodAffinity: pods that want to be near, or away from, other pods within a topology domain.
-import type { Pod, PodAffinityTerm, WeightedPodAffinityTerm } from '../../api/generated/types/core-v1.ts';
-import { matchesSelector, type Selector, selectorFrom } from '../../apimachinery/label-selector.ts';
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { type AffinityTerms, affinityTerms, type Term } from '../framework/affinity-terms.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 
-interface Term {
-  readonly key: string;
-  readonly selector: Selector;
-  readonly namespaces: ReadonlySet<string> | 'all';
-}
+/** By topology key. */
+type Domains = Map<string, Set<string>>;
 
 interface Counts {
-  /** Required terms of the pod, with matching pods by domain. */
-  readonly affinity: readonly { readonly term: Term; readonly domains: Map<string, number> }[];
-  readonly antiAffinity: readonly { readonly term: Term; readonly domains: Map<string, number> }[];
-  /** `key=value` domains that pods already placed refuse to share with this one. */
-  readonly refusedDomains: ReadonlySet<string>;
+  /** Required terms of the pod, with the domains of pods that match them. */
+  readonly affinity: readonly { readonly term: Term; readonly domains: Set<string> }[];
+  /** Domains of pods that it refuses to be near. */
+  readonly avoided: Domains;
+  readonly avoids: boolean;
+  /** Domains that pods already placed refuse to share with this one. */
+  readonly refused: Domains;
   /** The pod's own labels satisfy its affinity: the first of a group may go anywhere. */
   readonly selfMatches: boolean;
 }
 const filterKey = stateKey<Counts>('InterPodAffinity/filter');
-const scoreKey = stateKey<ReadonlyMap<string, number>>('InterPodAffinity/score');
+const scoreKey = stateKey<ReadonlyMap<string, ReadonlyMap<string, number>>>('InterPodAffinity/score');
 
-function termOf(owner: Pod, term: PodAffinityTerm): Term {
-  const own = owner.metadata.namespace ?? '';
-  const listed = term.namespaces ?? [];
-  // An empty namespaceSelector means every namespace; a selector on labels of namespaces is treated as all of them.
-  const namespaces = term.namespaceSelector
-    ? ('all' as const)
-    : new Set(listed.length === 0 ? [own] : listed);
-  return { key: term.topologyKey, selector: selectorFrom(term.labelSelector), namespaces };
+const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+
+function add(domains: Domains, key: string, domain: string): void {
+  const known = domains.get(key);
+  if (known === undefined) domains.set(key, new Set([domain]));
+  else known.add(domain);
 }
 
-const matches = (term: Term, pod: Pod): boolean =>
-  (term.namespaces === 'all' || term.namespaces.has(pod.metadata.namespace ?? '')) &&
-  matchesSelector(term.selector, pod.metadata.labels);
+/** Where a node is. A topology key may be called as what all objects have. */
+const domainOf = ({ node }: NodeInfo, key: string): string | undefined => {
+  const labels = node.metadata.labels ?? {};
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+};
 
-const required = (terms: readonly PodAffinityTerm[] | undefined, pod: Pod): Term[] =>
-  (terms ?? []).map((term) => termOf(pod, term));
+function isIn(domains: Domains, node: NodeInfo): boolean {
+  for (const [key, known] of domains) {
+    const domain = domainOf(node, key);
+    if (domain !== undefined && known.has(domain)) return true;
+  }
+  return false;
+}
 
 function count(pod: Pod, nodes: readonly NodeInfo[]): Counts {
   const spec = pod.spec.affinity;
-  const start = (terms: readonly Term[]): { term: Term; domains: Map<string, number> }[] =>
-    terms.map((term) => ({ term, domains: new Map() }));
-  const affinity = start(required(spec?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod));
-  const antiAffinity = start(
-    required(spec?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod),
-  );
-  const refusedDomains = new Set<string>();
-  const own = [...affinity, ...antiAffinity];
+  const near = affinityTerms(pod, spec?.podAffinity?.[required]);
+  const away = affinityTerms(pod, spec?.podAntiAffinity?.[required]);
+  const affinity = near.all.map((term) => ({ term, domains: new Set<string>() }));
+  const [avoided, refused]: [Domains, Domains] = [new Map(), new Map()];
+  const hasOwn = near.all.length > 0 || away.all.length > 0;
   for (const node of nodes) {
-    const labels = node.node.metadata.labels ?? {};
-    if (own.length === 0 && node.podsWithRequiredAntiAffinity === 0) continue;
+    if (!hasOwn && node.podsWithRequiredAntiAffinity === 0) continue;
+    const into =
+      (domains: Domains) =>
+      ({ key }: Term): void => {
+        const domain = domainOf(node, key);
+        if (domain !== undefined) add(domains, key, domain);
+      };
+    const [avoid, refuse] = [into(avoided), into(refused)];
+    const attract = ({ at, key }: Term): void => {
+      const domain = domainOf(node, key);
+      if (domain !== undefined) affinity[at]!.domains.add(domain);
+    };
     for (const info of node.pods.values()) {
-      for (const { term, domains } of own) {
-        const domain = labels[term.key];
-        if (domain !== undefined && matches(term, info.pod))
-          domains.set(domain, (domains.get(domain) ?? 0) + 1);
+      if (hasOwn) {
+        near.eachMatching(info.pod, attract);
+        away.eachMatching(info.pod, avoid);
       }
-      if (!info.hasRequiredAntiAffinity) continue;
-      for (const term of required(
-        info.pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
-        info.pod,
-      )) {
-        const domain = labels[term.key];
-        if (domain !== undefined && matches(term, pod)) refusedDomains.add(`${term.key}=${domain}`);
-      }
+      if (info.hasRequiredAntiAffinity)
+        affinityTerms(info.pod, info.pod.spec.affinity?.podAntiAffinity?.[required]).eachMatching(
+          pod,
+          refuse,
+        );
     }
   }
-  return {
-    affinity,
-    antiAffinity,
-    refusedDomains,
-    selfMatches: affinity.every(({ term }) => matches(term, pod)),
-  };
+  const selfMatches = near.matchAll(pod);
+  return { affinity, avoided, avoids: away.all.length > 0, refused, selfMatches };
 }
 
-function preferences(pod: Pod, nodes: readonly NodeInfo[]): Map<string, number> {
-  const scores = new Map<string, number>();
-  const credit = (
-    owner: Pod,
-    terms: readonly WeightedPodAffinityTerm[] | undefined,
-    sign: number,
-    other: Pod,
-    labels: Record<string, string>,
-  ): void => {
-    for (const { weight, podAffinityTerm } of terms ?? []) {
-      const term = termOf(owner, podAffinityTerm);
-      const domain = labels[term.key];
-      if (domain === undefined || !matches(term, other)) continue;
-      const key = `${term.key}=${domain}`;
-      scores.set(key, (scores.get(key) ?? 0) + sign * weight);
-    }
+type Scores = Map<string, Map<string, number>>;
+
+function preferences(pod: Pod, nodes: readonly NodeInfo[]): Scores {
+  const scores: Scores = new Map();
+  const credit = (terms: AffinityTerms, sign: number, other: Pod, node: NodeInfo): void =>
+    terms.eachMatching(other, ({ key, weight }) => {
+      const domain = domainOf(node, key);
+      if (domain === undefined) return;
+      const ofKey = scores.get(key) ?? new Map<string, number>();
+      scores.set(key, ofKey);
+      ofKey.set(domain, (ofKey.get(domain) ?? 0) + sign * weight);
+    });
+  const wanted = (owner: Pod): readonly [AffinityTerms, AffinityTerms] => {
+    const { podAffinity, podAntiAffinity } = owner.spec.affinity ?? {};
+    return [
+      affinityTerms(owner, podAffinity?.[preferred]),
+      affinityTerms(owner, podAntiAffinity?.[preferred]),
+    ];
   };
+  const [near, away] = wanted(pod);
   for (const node of nodes) {
-    const labels = node.node.metadata.labels ?? {};
     for (const { pod: other, hasAffinity } of node.pods.values()) {
-      const own = pod.spec.affinity;
-      credit(pod, own?.podAffinity?.preferredDuringSchedulingIgnoredDuringExecution, 1, other, labels);
-      credit(pod, own?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution, -1, other, labels);
+      credit(near, 1, other, node);
+      credit(away, -1, other, node);
       if (!hasAffinity) continue;
-      const theirs = other.spec.affinity;
-      credit(other, theirs?.podAffinity?.preferredDuringSchedulingIgnoredDuringExecution, 1, pod, labels);
-      credit(
-        other,
-        theirs?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution,
-        -1,
-        pod,
-        labels,
-      );
+      const [theirs, notTheirs] = wanted(other);
+      credit(theirs, 1, pod, node);
+      credit(notTheirs, -1, pod, node);
     }
   }
   return scores;
@@ -121,36 +120,29 @@ export const interPodAffinity: Plugin = {
   requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'AssignedPodAdd', 'AssignedPodDelete', ...podUpdates],
   preFilter: (state, pod, snapshot) => {
     const counts = count(pod, snapshot.nodes);
-    if (counts.affinity.length === 0 && counts.antiAffinity.length === 0 && counts.refusedDomains.size === 0)
-      return { status: skip };
+    if (counts.affinity.length === 0 && !counts.avoids && counts.refused.size === 0) return { status: skip };
     state.write(filterKey, counts);
     return undefined;
   },
   filter: (state, _pod, node) => {
     const counts = state.read(filterKey);
     if (!counts) return undefined;
-    const labels = node.node.metadata.labels ?? {};
-    const near = ({ term, domains }: { term: Term; domains: Map<string, number> }): boolean =>
-      (domains.get(labels[term.key] ?? '') ?? 0) > 0;
-    if (counts.affinity.some(({ term }) => labels[term.key] === undefined))
+    const near = ({ term, domains }: Counts['affinity'][number]): boolean =>
+      domains.has(domainOf(node, term.key)!);
+    if (counts.affinity.some(({ term }) => domainOf(node, term.key) === undefined))
       return unresolvable("node(s) didn't match pod affinity rules");
     if (!counts.affinity.every(near)) {
       const nobodyYet = counts.affinity.every(({ domains }) => domains.size === 0);
       if (!nobodyYet || !counts.selfMatches) return unresolvable("node(s) didn't match pod affinity rules");
     }
-    if (counts.antiAffinity.some(near)) return unschedulable("node(s) didn't match pod anti-affinity rules");
-    for (const domain of counts.refusedDomains) {
-      const at = domain.indexOf('=');
-      if (labels[domain.slice(0, at)] === domain.slice(at + 1))
-        return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
-    }
+    if (isIn(counts.avoided, node)) return unschedulable("node(s) didn't match pod anti-affinity rules");
+    if (isIn(counts.refused, node))
+      return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
     return undefined;
   },
   preScore: (state, pod, nodes) => {
     const own = pod.spec.affinity;
-    const prefers =
-      own?.podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ??
-      own?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
+    const prefers = own?.podAffinity?.[preferred] ?? own?.podAntiAffinity?.[preferred];
     if (!prefers && nodes.every((node) => node.podsWithAffinity === 0)) return skip;
     const scores = preferences(pod, nodes);
     if (scores.size === 0) return skip;
@@ -159,10 +151,8 @@ export const interPodAffinity: Plugin = {
   },
   score: (state, _pod, node) => {
     let sum = 0;
-    for (const [domain, score] of state.read(scoreKey) ?? []) {
-      const at = domain.indexOf('=');
-      if (node.node.metadata.labels?.[domain.slice(0, at)] === domain.slice(at + 1)) sum += score;
-    }
+    for (const [key, scores] of state.read(scoreKey) ?? [])
+      sum += scores.get(domainOf(node, key) as string) ?? 0;
     return sum;
   },
   normalizeScores: (_state, _pod, scores) => {

@@ -7,6 +7,7 @@ import type {
   Pod,
 } from '../api/generated/types/core-v1.ts';
 import { matchesValue, type Operator, objectOperators } from '../apimachinery/label-requirement.ts';
+import { matchesSet } from '../apimachinery/label-selector.ts';
 
 /** What is matched: labels, and the name for matchFields. */
 export interface NodeIdentity {
@@ -54,9 +55,8 @@ const matchesNodeSelector = (selector: NodeSelector, node: NodeIdentity): boolea
 
 /** `spec.nodeSelector` and the required node affinity of a pod. */
 export function matchesRequiredNodeAffinity(pod: Pod, node: Node | NodeIdentity): boolean {
-  const labels = node.metadata.labels ?? {};
-  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
-    if (!Object.hasOwn(labels, key) || labels[key] !== value) return false;
+  const { nodeSelector } = pod.spec;
+  if (nodeSelector !== undefined && !matchesSet(nodeSelector, node.metadata.labels)) return false;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || matchesNodeSelector(required, node);
 }

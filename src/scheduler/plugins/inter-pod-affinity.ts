@@ -26,11 +26,8 @@ const scoreKey = stateKey<ReadonlyMap<string, ReadonlyMap<string, number>>>('Int
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 
-function add(domains: Domains, key: string, domain: string): void {
-  const known = domains.get(key);
-  if (known === undefined) domains.set(key, new Set([domain]));
-  else known.add(domain);
-}
+const add = (domains: Domains, key: string, domain: string): void =>
+  void domains.set(key, (domains.get(key) ?? new Set()).add(domain));
 
 /** Where a node is. A topology key may be called as what all objects have. */
 const domainOf = ({ node }: NodeInfo, key: string): string | undefined => {

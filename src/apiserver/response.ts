@@ -51,6 +51,17 @@ export const textResponse = (status: number, text: string): ApiResponse => ({
 });
 
 /** What Go's http.NotFound says of a path that nobody serves. */
+const escaped: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** As upstream tells what broke before there was anybody to answer in the API's form. */
+export function internalErrorText(url: string, why: string): ApiResponse {
+  const text = `Internal Server Error: ${JSON.stringify(url)}: ${why}\n`;
+  return textResponse(
+    500,
+    text.replace(/[&<>]/g, (c) => escaped[c]!),
+  );
+}
+
 export const notFoundPage = (): ApiResponse => textResponse(404, '404 page not found\n');
 
 /** Go leaves empty strings out. */

@@ -6,6 +6,7 @@ import type { BroughtCredentials } from './compose/brought-credentials.ts';
 import type { AuthorizationFlags } from './compose/configured-authorization.ts';
 import { duration, durationOption } from './duration-option.ts';
 import { gathered, listed } from './list-option.ts';
+import { switchOption } from './switch-option.ts';
 
 const pair = (text: string, before: readonly string[] = []): string[] => {
   if (text.indexOf('=') < 1) throw new InvalidArgumentError('not key=value');
@@ -39,6 +40,9 @@ const withProviders = (command: Command): Command =>
     .addOption(
       durationOption('authentication-token-webhook-cache-ttl', 'how long its verdicts hold', 120_000),
     )
+    .addOption(
+      switchOption('enable-bootstrap-token-auth', 'tokens of Secrets in kube-system are believed', true),
+    )
     .option('--token-auth-file <file>', 'tokens by the line: token,user,uid,"group1,group2"')
     .addOption(
       new Option(
@@ -51,6 +55,12 @@ const withServiceAccounts = (command: Command): Command =>
   command
     .option('--api-audiences <names>', 'whom tokens are for that open this server', gathered)
     .option('--service-account-issuer <url>', 'of tokens; given again: also believed', gathered)
+    .addOption(
+      new Option(
+        '--service-account-lookup [bool]',
+        'tokens whose account, or Secret, is gone are not believed; always so',
+      ).choices(['true']),
+    )
     .option('--service-account-jwks-uri <url>', 'where others find the keys of tokens; default: this server')
     .option(
       '--service-account-key-file <file>',

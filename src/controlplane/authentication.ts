@@ -34,6 +34,8 @@ export type RequestHeaders = Omit<RequestHeaderOptions, 'ca'>;
 export interface AuthenticationSettings {
   /** Tokens that name no audience, asked before those of service accounts. */
   readonly staticTokens?: TokenAuthenticator | undefined;
+  /** Whether those of bootstrap Secrets are believed. Default: they are. */
+  readonly bootstrapTokens?: boolean | undefined;
   /** Likewise, asked after bootstrap tokens: those of OpenID providers. */
   readonly providerTokens?: TokenAuthenticator | undefined;
   /** Asked last; `apiAudiences`: what tokens that name none are for. */
@@ -107,7 +109,9 @@ export function authentication(deps: {
         tokens: createLegacyTokenAuthenticator({ ...legacy, live, clock, keys, apiAudiences }),
       },
     }),
-    ...forServer(createBootstrapTokenAuthenticator({ live, clock })),
+    ...(settings.bootstrapTokens === false
+      ? []
+      : forServer(createBootstrapTokenAuthenticator({ live, clock }))),
     ...forServer(settings.providerTokens),
     ...(settings.webhookTokens === undefined ? [] : [settings.webhookTokens(apiAudiences)]),
   ];

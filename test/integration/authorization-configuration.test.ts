@@ -94,14 +94,17 @@ const list = async (plane: TestControlPlane, name: string, what = 'configmaps'):
   const answer = await plane.ask('GET', `/api/v1/namespaces/default/${what}`, undefined, {
     user: user(name),
   });
-  return answer.status === 200 ? 'allowed' : `${answer.status} ${answer.message}`;
+  return answer.status === 200 ? 'allowed' : `${answer.status} ${answer.message || answer.text}`;
 };
 
 test('a webhook decides before RBAC; what it does not know is asked further', async () => {
   const plane = await planeWith(webhook(), rbac);
   assert.equal(await list(plane, 'allowed'), 'allowed');
   assert.match(await list(plane, 'denied'), /^403 .*cannot list resource "configmaps".*: not today$/);
-  assert.match(await list(plane, 'both'), /^403/);
+  assert.equal(
+    await list(plane, 'both'),
+    '500 Internal Server Error: "/api/v1/namespaces/default/configmaps": webhook subject access review returned both allow and deny response\n',
+  );
   assert.match(await list(plane, 'stranger'), /^403/);
   await plane.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
     metadata: { name: 'view' },
@@ -113,6 +116,14 @@ test('a webhook decides before RBAC; what it does not know is asked further', as
     spec: { user: 'denied', resourceAttributes: { verb: 'list', resource: 'configmaps' } },
   });
   assert.deepEqual(review.body.status, { allowed: false, denied: true, reason: 'not today' });
+  const both = await plane.ask('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+    spec: { user: 'both', resourceAttributes: { verb: 'list', resource: 'configmaps' } },
+  });
+  assert.deepEqual(both.body.status, {
+    allowed: false,
+    denied: true,
+    evaluationError: 'webhook subject access review returned both allow and deny response',
+  });
 });
 
 test('what it said is kept; administrators are never asked about', async () => {
@@ -142,8 +153,11 @@ test('what it said is kept; administrators are never asked about', async () => {
 test('a webhook that cannot be asked does as its policy says', async () => {
   const closed = await planeWith(webhook(), open);
   const opened = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), open);
+  const alone = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), rbac);
   for (const name of ['broken', 'moved']) {
-    assert.match(await list(closed, name), /^403/, name);
+    assert.match(await list(closed, name), /^500 Internal Server Error: .*: status (503|307)\n$/, name);
+    // Nobody else knows either.
+    assert.match(await list(alone, name), /^500 Internal Server Error: .*: status (503|307)\n$/, name);
     assert.equal(await list(opened, name), 'allowed', name);
   }
 });
@@ -178,6 +192,7 @@ test('what webhooks do is counted: tries, how long they took, and whom they let 
   assert.equal(count('webhook_evaluations_fail_open_total', 'name="hook",result="error"'), 1);
   assert.equal(count('match_condition_evaluation_seconds_count', 'name="hook",type="Webhook"'), 5);
   assert.equal(count('match_condition_exclusions_total', 'name="hook",type="Webhook"'), 1);
+  assert.match(text, /^authorization_attempts_total\{result="denied"\} 1$/m);
   assert.equal(count('match_condition_evaluation_errors_total', 'name="hook",type="Webhook"'), 1);
 });
 
@@ -193,7 +208,7 @@ test('it is asked when all conditions hold; one that fails counts as the webhook
   assert.equal(seen.length, 0);
   assert.match(await list(secrets, 'denied', 'secrets'), /^403/);
   const failing = await planeWith(conditions("request.nope == 'x'"), open);
-  assert.match(await list(failing, 'allowed'), /^403/);
+  assert.match(await list(failing, 'allowed'), /^500 Internal Server Error: .*no such key: nope/);
 });
 
 test('files that cannot be followed are refused with what is wrong', async () => {

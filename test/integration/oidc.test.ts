@@ -1,6 +1,6 @@
 // Users of OpenID providers on a real control plane: mappings, rules, rotation, reload, and tokens that nobody may believe.
 import assert from 'node:assert/strict';
-import { renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { AuthenticationFlags } from '../../src/cmd/compose/authentication-flags.ts';
@@ -12,6 +12,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { sha256Hex } from '../../src/crypto/digests.ts';
 import { eventually } from '../harness/eventually.ts';
 import { ecKey, rsaKey, signToken, startOpenIdProvider } from '../harness/openid-provider.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -305,6 +306,29 @@ test('the file is read again while the server runs; a bad one changes nothing', 
   assert.equal(await name(), 'new:ada');
   replace(configuration());
   await eventually(async () => assert.equal(await name(), 401));
+});
+
+test('who is anonymous stays as it was at the start; the file that holds is told by its digest', async () => {
+  const anonymous = { enabled: true, conditions: [{ path: '/livez' }] };
+  const file = fileOf({ ...configuration(byClaims), anonymous });
+  const { ask, text } = await planeWith({ authenticationConfig: file });
+  const digest = async (): Promise<string | undefined> =>
+    /^apiserver_authentication_config_controller_last_config_info\{.*hash="sha256:(\w+)"\} 1$/m.exec(
+      await text(),
+    )?.[1];
+  const first = readFileSync(file, 'utf8');
+  assert.equal(await digest(), sha256Hex(first));
+  const replace = (content: string): void => {
+    writeFileSync(`${file}.new`, content);
+    renameSync(`${file}.new`, file);
+  };
+  replace(JSON.stringify({ ...configuration(byClaims), anonymous: { enabled: true } }));
+  const failures = /automatic_reloads_total\{apiserver_id_hash="[^"]+",status="failure"\} 1$/m;
+  await eventually(async () => assert.match(await text(), failures));
+  assert.equal((await ask('GET', '/readyz', undefined, { anonymous: true })).status, 401);
+  const second = JSON.stringify({ ...configuration(byClaims), anonymous }, undefined, 1);
+  replace(second);
+  await eventually(async () => assert.equal(await digest(), sha256Hex(second)));
 });
 
 test('anonymous requests see the paths that the file names', async () => {

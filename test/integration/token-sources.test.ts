@@ -204,3 +204,26 @@ test('tokens of older keys and issuers are good while they last; new ones are th
   const keys = (await ask('GET', '/openid/v1/jwks')).body.keys as unknown[];
   assert.equal(keys.length, 2);
 });
+
+test('tokens of bootstrap Secrets are believed, unless --enable-bootstrap-token-auth says otherwise', async () => {
+  const secret = {
+    metadata: { name: 'bootstrap-token-abcdef', namespace: 'kube-system' },
+    type: 'bootstrap.kubernetes.io/token',
+    stringData: {
+      'token-id': 'abcdef',
+      'token-secret': '0123456789abcdef',
+      'usage-bootstrap-authentication': 'true',
+    },
+  };
+  const by = async (flags: AuthenticationFlags): Promise<unknown> => {
+    const plane = await planeWith(flags);
+    const made = await plane.ask('POST', '/api/v1/namespaces/kube-system/secrets', secret);
+    assert.equal(made.status, 201, made.text);
+    return whoAmI(plane, 'abcdef.0123456789abcdef');
+  };
+  assert.deepEqual(await by({}), {
+    username: 'system:bootstrap:abcdef',
+    groups: ['system:bootstrappers', 'system:authenticated'],
+  });
+  assert.equal(await by({ enableBootstrapTokenAuth: false }), 401);
+});

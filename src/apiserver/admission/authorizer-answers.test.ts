@@ -42,6 +42,7 @@ test('selectors that an expression names narrow what the authorizer is asked', a
 test('an authorizer that fails allows nothing, and says why', async () => {
   const failing: Authorizer[] = [
     { authorize: () => Promise.reject(new Error('down')) },
+    { authorize: () => ({ decision: 'no-opinion', reason: '', error: 'down' }) },
     {
       authorize() {
         throw new Error('down');

@@ -39,8 +39,8 @@ export const answersAbout = ({ user }: AdmissionRequest, authorizer: Authorizer)
 /** That nobody can tell is an answer, too: expressions may look at it. */
 async function answerOf(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<AuthzAnswer> {
   try {
-    const { decision, reason } = await authorizer.authorize(attributes);
-    return { allowed: decision === 'allow', reason };
+    const { decision, reason, error } = await authorizer.authorize(attributes);
+    return { allowed: decision === 'allow', reason, ...(error === undefined ? {} : { error }) };
   } catch (error) {
     return { allowed: false, reason: '', error: error instanceof Error ? error.message : String(error) };
   }

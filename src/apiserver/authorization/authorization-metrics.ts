@@ -29,19 +29,19 @@ const declared: (metrics: MetricsRegistry) => Declared = declareMetrics((metrics
 
 const resultOf = { allow: 'allowed', deny: 'denied', 'no-opinion': 'no-opinion' } as const;
 
-export type AuthorizationObserved = (decision: AuthorizationDecision['decision'], seconds: number) => void;
+export type AuthorizationObserved = (answer: AuthorizationDecision, seconds: number) => void;
 
 export function authorizationMetrics(metrics: MetricsRegistry): AuthorizationObserved {
   const { attempts, durations } = declared(metrics);
   const allowed = attempts.of({ result: 'allowed' });
   const allowedDurations = durations.of({ result: 'allowed' });
-  return (decision, seconds) => {
+  return ({ decision, error }, seconds) => {
     if (decision === 'allow') {
       allowed.inc();
       allowedDurations.observe(seconds);
       return;
     }
-    const result = resultOf[decision];
+    const result = error === undefined ? resultOf[decision] : 'error';
     attempts.inc({ result });
     durations.observe({ result }, seconds);
   };

@@ -25,6 +25,8 @@ export interface AuthorizationAttributes {
 export interface AuthorizationDecision {
   readonly decision: 'allow' | 'deny' | 'no-opinion';
   readonly reason: string;
+  /** Why somebody could not be asked: what is refused for it is no verdict, and is told as a fault. */
+  readonly error?: string | undefined;
 }
 
 /** What somebody may in a namespace, as far as it can be listed. */

@@ -20,7 +20,7 @@ import { TeeBody } from '../audit/tee-body.ts';
 import { type ApiResponse, BodyTooLargeError, isPullBody } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import { isLongRunning } from '../request-info.ts';
-import { asStatusError, textResponse } from '../response.ts';
+import { asStatusError, internalErrorText } from '../response.ts';
 import type { Filter } from './filter.ts';
 
 export interface AuditDependencies extends BodyReaders {
@@ -91,10 +91,7 @@ export const failedAuthenticationAudit =
 /** As Go's http.Error says it. */
 function notStored({ metrics }: AuditDependencies, { request }: RequestContext): ApiResponse {
   metrics.rejected();
-  return textResponse(
-    500,
-    `Internal Server Error: ${JSON.stringify(request.url)}: failed to store audit event\n`,
-  );
+  return internalErrorText(request.url, 'failed to store audit event');
 }
 
 /** The end of it: what took long is told, too. */

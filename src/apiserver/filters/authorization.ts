@@ -3,8 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import { attributesOf, forbiddenBy, selectorsOf } from '../authorization/attributes.ts';
 import type { AuthorizationObserved } from '../authorization/authorization-metrics.ts';
 import type { AuthorizationDecision, Authorizer } from '../authorization/authorizer.ts';
+import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
-import { forbiddenResponse } from '../response.ts';
+import { forbiddenResponse, internalErrorText } from '../response.ts';
 import type { Filter } from './filter.ts';
 
 /** Upgraded, these run commands or reach whatever listens, a kubelet's own commands too. */
@@ -16,11 +17,13 @@ export const authorizationFilter =
   async (context) => {
     const began = clock.monotonic();
     const attributes = attributesOf(context.info, context.user, selectorsOf(context));
-    const answer = authorizer.authorize(attributes);
-    const { decision, reason } = answer instanceof Promise ? await answer : answer;
+    const asked = authorizer.authorize(attributes);
+    const answer = asked instanceof Promise ? await asked : asked;
+    const { decision, reason, error } = answer;
     const tookMs = clock.monotonic() - began;
-    observed(decision, tookMs / 1000);
+    observed(answer, tookMs / 1000);
     context.audit?.took('authorization', tookMs);
+    if (decision !== 'allow' && error !== undefined) return failed(context, error);
     if (context.audit !== undefined) annotate(context, decision, reason);
     if (decision !== 'allow') return forbiddenResponse(context, forbiddenBy(attributes, reason));
     if (
@@ -39,6 +42,12 @@ export const authorizationFilter =
     }
     return next(context);
   };
+
+/** Nobody knows whether they may. */
+function failed({ request, auditAnnotations, audit }: RequestContext, error: string): ApiResponse {
+  if (audit !== undefined) auditAnnotations.set('authorization.k8s.io/reason', 'internal error');
+  return internalErrorText(request.url, error);
+}
 
 function annotate(
   { auditAnnotations }: RequestContext,

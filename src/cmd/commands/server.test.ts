@@ -65,7 +65,10 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     ['API enablement', ['runtime-config']],
     ['Etcd', ['encryption-provider-config', 'encryption-provider-config-automatic-reload']],
     ['Secure serving', ['bind-address', 'secure-port']],
-    ['Authentication', ['oidc-issuer-url', 'client-ca-file', 'service-account-extend-token-expiration']],
+    [
+      'Authentication',
+      ['enable-bootstrap-token-auth', 'oidc-issuer-url', 'client-ca-file', 'service-account-lookup'],
+    ],
     ['Misc', ['event-ttl', 'proxy-client-key-file', 'service-account-signing-key-file']],
     ['Node-lifecycle-controller', ['node-eviction-rate', 'node-monitor-grace-period']],
   ];

@@ -16,6 +16,7 @@ export interface AuthenticationFlags {
   readonly authenticationTokenWebhookConfigFile?: string;
   readonly authenticationTokenWebhookVersion?: 'v1' | 'v1beta1';
   readonly authenticationTokenWebhookCacheTtl?: number;
+  readonly enableBootstrapTokenAuth?: boolean;
   readonly tokenAuthFile?: string;
   readonly anonymousAuth?: 'true' | 'false';
   readonly apiAudiences?: readonly string[];

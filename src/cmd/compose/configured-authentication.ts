@@ -126,6 +126,7 @@ export async function configuredAuthentication(
       providerTokens: providers && {
         authenticateToken: (token, audiences) => providers.now().tokens.authenticateToken(token, audiences),
       },
+      bootstrapTokens: flags.enableBootstrapTokenAuth,
       webhookTokens: await webhookTokensOf(flags, deps, client),
       anonymous: anonymousInFile ? (url) => allows(providers!.now().anonymous ?? {})(url) : byFlag,
       requestHeaders: requestHeadersOf(flags),

@@ -86,11 +86,16 @@ const sent = (spec: JsonObject, version: 'v1' | 'v1beta1'): JsonObject => {
   return { ...rest, group: groups! };
 };
 
+const allowsAndDenies = 'webhook subject access review returned both allow and deny response';
+
 function decisionOf(answer: JsonObject): AuthorizationDecision {
   const { allowed, denied } = answer;
   const reason = str(answer.reason);
   // Both at once is a fault of the service, and nothing that it meant to allow.
-  if (bool(denied)) return { decision: 'deny', reason };
+  if (bool(denied))
+    return bool(allowed)
+      ? { decision: 'deny', reason, error: allowsAndDenies }
+      : { decision: 'deny', reason };
   return { decision: bool(allowed) ? 'allow' : 'no-opinion', reason };
 }
 
@@ -143,7 +148,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
         return await ask(attributes);
       } catch (error) {
         failed(error as Error);
-        return failure;
+        return { ...failure, error: (error as Error).message };
       }
     },
     rulesFor: () => ({

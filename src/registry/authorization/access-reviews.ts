@@ -104,8 +104,8 @@ export function createAccessReview(kind: Kind, authorizer: Authorizer): RestHand
       if (kind === 'LocalSubjectAccessReview' && attributes.namespace !== request.namespace) {
         throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace}`);
       }
-      const { decision, reason } = await authorizer.authorize(attributes);
-      const cut = evaluationError(review);
+      const { decision, reason, error } = await authorizer.authorize(attributes);
+      const cut = error ?? evaluationError(review);
       return {
         status: 201,
         object: {

@@ -412,3 +412,31 @@ test('the rules of the kind are told as upstream tells them', async () => {
     /status\.conditions\[0\]\.status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"$/,
   );
 });
+
+test('what a server says in OpenAPI v2 only is converted, and told here', async () => {
+  server.answers.set('/openapi/v3', (_, response) => response.writeHead(404).end());
+  const name = `v1alpha1.${extensionGroup}`;
+  const changed = await plane.ask('PATCH', `${apiServices}/${name}`, { spec: { versionPriority: 17 } });
+  assert.equal(changed.status, 200, changed.text);
+  const openApi = await eventually(async () => {
+    const { body } = await plane.ask('GET', '/openapi/v3');
+    const found = (body['paths'] as Record<string, { serverRelativeURL: string }>)[base.slice(1)];
+    assert.match(String(found?.serverRelativeURL), /\?hash=[0-9A-F]{64}$/);
+    return found!.serverRelativeURL;
+  });
+  const described = await plane.ask('GET', openApi);
+  assert.equal(described.headers['cache-control'], 'public, immutable');
+  const { openapi, paths, components } = described.body as unknown as {
+    openapi: string;
+    paths: Record<string, object>;
+    components: { schemas: Record<string, { description?: string }> };
+  };
+  assert.equal(openapi, '3.0.0');
+  assert.ok(paths[`${base}/flunders`]);
+  assert.ok(Object.keys(paths).every((path) => path.startsWith(base)));
+  assert.equal(components.schemas['com.example.wardle.Flunder']?.description, 'Flunder is an example.');
+  assert.ok(!described.text.includes('#/definitions/'));
+  const refused = await plane.ask('GET', openApi, undefined, { anonymous: true });
+  assert.equal(refused.status, 401);
+  server.answers.delete('/openapi/v3');
+});

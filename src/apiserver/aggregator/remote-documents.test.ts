@@ -49,11 +49,12 @@ const documents: Record<string, RemoteAnswer> = {
 function watched() {
   const clock = new FakeClock(0);
   const asked: string[] = [];
-  const control = { isAway: false, hold: async (_: string): Promise<void> => {} };
+  const control = { isAway: false, hasNoV3: false, hold: async (_: string): Promise<void> => {} };
   const ask: AskRemote = async (_, { path, etag }) => {
     asked.push(path);
     await control.hold(path);
     if (control.isAway) throw new Error('connection refused');
+    if (control.hasNoV3 && path === '/openapi/v3') return { ...answer({}), status: 404 };
     const found = documents[path];
     if (found !== undefined) return found.etag !== '' && found.etag === etag ? unchanged(etag) : found;
     const resources = [{ name: 'things', kind: 'Thing', namespaced: true, verbs: ['get'] }];
@@ -69,7 +70,7 @@ function watched() {
     v3: [...served.openApiV3().keys()],
     discovery: served.versions().map(({ group, resources }) => `${group}: ${resources.length}`),
   });
-  return { clock, asked, control, set, told };
+  return { clock, asked, control, served, set, told };
 }
 
 /** Long documents are read in turns of the thread. */
@@ -139,4 +140,33 @@ test('a group that is added to a server is not told of from what another said th
   const added = remote('f.com', { insecure: true, caBundle: '' });
   await set([both[0]!, added], [added]);
   assert.deepEqual(told(), { ...ofFirst, discovery: ['e.com: 1', 'f.com: 0'] });
+});
+
+test('what a server says in OpenAPI v2 only is told in v3, by another name when it changes', async () => {
+  const { clock, control, served, set, told } = watched();
+  control.hasNoV3 = true;
+  await set(both, both);
+  assert.deepEqual(told(), ofBoth);
+  const place = 'apis/e.com/v1';
+  const named = served.openApiV3().get(place);
+  assert.match(String(named), /^[0-9A-F]{64}$/);
+  assert.notEqual(named, served.openApiV3().get('apis/f.com/v1'));
+  const { bytes, hash } = await served.convertedV3(place)!();
+  assert.equal(hash, named);
+  assert.deepEqual(JSON.parse(bytes.toString()), {
+    openapi: '3.0.0',
+    info: { title: '', version: '' },
+    paths: { '/apis/e.com/v1/': { get: { responses: {} } } },
+    components: { schemas: {} },
+  });
+  assert.equal(served.convertedV3('apis/other/v1'), undefined);
+  // One group goes, the other stays; then its server learns v3 and tells it itself.
+  await set([both[0]!], []);
+  assert.deepEqual(told(), ofFirst);
+  control.hasNoV3 = false;
+  clock.advance(60_000);
+  await settled();
+  assert.deepEqual(told(), ofFirst);
+  assert.equal(served.openApiV3().get(place), '1');
+  assert.equal(served.convertedV3(place), undefined);
 });

@@ -10,7 +10,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import { discoveredList, discoveredVersions, openApiV3Hash } from './remote-answers.ts';
-import { type RemoteOpenApiV2, remoteOpenApiV2 } from './remote-openapi.ts';
+import { convertedToV3, type RemoteOpenApiV2, remoteOpenApiV2 } from './remote-openapi.ts';
 import type { AskRemote, RemoteAnswer } from './remote-questions.ts';
 import { groupVersionOf, isSamePlace, type RemoteService, serverKeyOf } from './remote-service.ts';
 
@@ -43,6 +43,8 @@ interface Server {
   readonly known: Map<string, Known>;
   readonly described: Map<string, string>;
   openApiV2: DescribedV2 | undefined;
+  /** It knows no OpenAPI v3. */
+  onlyV2: boolean;
   etag: string;
   failures: number;
   running: boolean;
@@ -57,6 +59,18 @@ export interface RemoteDocumentsConfig {
   readonly clock: Clock;
   readonly log: Logger;
   readonly changed: () => void;
+}
+
+export interface ConvertedV3 {
+  readonly bytes: Buffer;
+  /** Names what it was made of. */
+  readonly hash: string;
+}
+
+/** Of a server that has OpenAPI v2 only and says something of that group and version there. */
+function convertedHash({ onlyV2, openApiV2 }: Server, name: string): string | undefined {
+  if (!onlyV2 || openApiV2?.own.includes(`/apis/${name}/`) !== true) return undefined;
+  return sha256Hex(Buffer.from(`${openApiV2.body} ${name}`)).toUpperCase();
 }
 
 export class RemoteDocuments {
@@ -98,7 +112,27 @@ export class RemoteDocuments {
   }
 
   openApiV3(): Map<string, string> {
-    return new Map([...this.#servers.values()].flatMap(({ described }) => [...described]));
+    const told = new Map([...this.#servers.values()].flatMap(({ described }) => [...described]));
+    for (const server of this.#servers.values())
+      for (const name of namesOf(server.members)) {
+        const hash = convertedHash(server, name);
+        if (hash !== undefined) told.set(`apis/${name}`, hash);
+      }
+    return told;
+  }
+
+  /** `path` as in `openApiV3()`; undefined: its server tells it itself, or nobody does. */
+  convertedV3(path: string): (() => Promise<ConvertedV3>) | undefined {
+    for (const server of this.#servers.values())
+      for (const name of namesOf(server.members)) {
+        if (path !== `apis/${name}`) continue;
+        const hash = convertedHash(server, name);
+        const found = server.openApiV2?.found;
+        if (hash === undefined || found === undefined) return undefined;
+        const own = [`/apis/${name}/`];
+        return async () => ({ hash, bytes: await convertedToV3(found, (one) => isBelow(own, one)) });
+      }
+    return undefined;
   }
 
   openApiV2(): RemoteOpenApiV2[] {
@@ -116,6 +150,7 @@ export class RemoteDocuments {
       known: new Map(),
       described: new Map(),
       openApiV2: undefined,
+      onlyV2: false,
       etag: '',
       failures: 0,
       running: false,
@@ -128,7 +163,8 @@ export class RemoteDocuments {
       if (old.members.some((one) => isSamePlace(one, members[0]!))) {
         for (const [name, known] of old.known) server.known.set(name, known);
         for (const [place, hash] of old.described) server.described.set(place, hash);
-        server.openApiV2 ??= old.openApiV2 && { ...old.openApiV2, etag: '', body: '' };
+        server.openApiV2 ??= old.openApiV2 && { ...old.openApiV2, etag: '' };
+        server.onlyV2 ||= old.onlyV2;
       }
     forgetOthers(server);
     this.#servers.set(key, server);
@@ -253,6 +289,7 @@ export class RemoteDocuments {
     if (first === undefined) return;
     const answer = await this.#askReader(first, '/openapi/v3');
     const document = answer.status === 200 ? await parsed(answer) : null;
+    server.onlyV2 = answer.status === 404;
     server.described.clear();
     for (const { group, version } of server.members) {
       const path = `apis/${group}/${version}`;
@@ -304,9 +341,11 @@ function forgetOthers(server: Server): void {
   if (openApiV2 === undefined || left.size === openApiV2.own.length) return;
   const own = [...left];
   const paths = new Map([...openApiV2.found.paths].filter(([path]) => isBelow(own, path)));
-  const { definitions } = openApiV2.found;
+  const { definitions, info } = openApiV2.found;
+  // Another name than what its server says has, so that the next answer is read.
+  const body = sha256Hex(Buffer.from(`${openApiV2.body} ${own.join()}`));
   server.openApiV2 =
-    paths.size === 0 ? undefined : { etag: '', body: '', own, found: { paths, definitions } };
+    paths.size === 0 ? undefined : { etag: '', body, own, found: { info, paths, definitions } };
 }
 
 const parsed = async ({ body }: RemoteAnswer): Promise<Json> =>

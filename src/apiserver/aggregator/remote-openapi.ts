@@ -1,7 +1,8 @@
 // What another server says of its kinds in OpenAPI v2: of the paths of its own groups and versions, and of the types they name.
 import type { Json, JsonObject } from '../../apimachinery/json.ts';
-import { isObject, obj } from '../../apimachinery/json-access.ts';
+import { isObject, obj, str } from '../../apimachinery/json-access.ts';
 import { encodeOpenApiV2Part } from '../../apimachinery/openapi/v2-protobuf.ts';
+import { pathV3, schemaV3 } from '../../apimachinery/openapi/v2-to-v3.ts';
 import { threadTurns } from '../../component-base/thread-turns.ts';
 
 /** A path or a type, as it goes into the document of all. */
@@ -12,6 +13,7 @@ export interface OpenApiEntry {
 }
 
 export interface RemoteOpenApiV2 {
+  readonly info: { readonly title: string; readonly version: string };
   readonly paths: ReadonlyMap<string, OpenApiEntry>;
   readonly definitions: ReadonlyMap<string, OpenApiEntry>;
 }
@@ -19,6 +21,7 @@ export interface RemoteOpenApiV2 {
 /** Of one server: more than anybody has. What comes after, or is longer, is left out. */
 const maxEntries = 4000;
 const maxEntryLength = 128 << 10;
+const maxTitle = 253;
 
 const typeRef = /"\$ref":"#\/definitions\/([\w.-]{1,253})"/g;
 
@@ -41,7 +44,13 @@ export async function remoteOpenApiV2(
   isOwn: (path: string) => boolean,
 ): Promise<RemoteOpenApiV2> {
   const types = obj(obj(document)['definitions']);
-  const found = { paths: new Map<string, OpenApiEntry>(), definitions: new Map<string, OpenApiEntry>() };
+  const { title, version } = obj(obj(document)['info']);
+  const info = { title: str(title).slice(0, maxTitle), version: str(version).slice(0, maxTitle) };
+  const found = {
+    info,
+    paths: new Map<string, OpenApiEntry>(),
+    definitions: new Map<string, OpenApiEntry>(),
+  };
   const wanted = new Set<string>();
   const take = async (kind: 'paths' | 'definitions', name: string, value: Json | undefined) => {
     if (!isObject(value) || found[kind].size >= maxEntries) return;
@@ -56,4 +65,30 @@ export async function remoteOpenApiV2(
   // A type that is named meanwhile is looked at as well.
   for (const name of wanted) if (Object.hasOwn(types, name)) await take('definitions', name, types[name]);
   return found;
+}
+
+/** What it says of the paths of `own`, as OpenAPI v3: upstream converts it for servers that have v2 only. In turns. */
+export async function convertedToV3(
+  { info, paths, definitions }: RemoteOpenApiV2,
+  isOwn: (path: string) => boolean,
+): Promise<Buffer> {
+  const converted = async (
+    entries: ReadonlyMap<string, OpenApiEntry>,
+    convert: (value: JsonObject) => JsonObject,
+    isWanted: (name: string) => boolean = () => true,
+  ): Promise<string> => {
+    const members: string[] = [];
+    for (const [name, { json }] of entries) {
+      if (!isWanted(name)) continue;
+      await threadTurns.take();
+      const value = obj((JSON.parse(`{${json}}`) as JsonObject)[name]);
+      members.push(`${JSON.stringify(name)}:${JSON.stringify(convert(value))}`);
+    }
+    return `{${members.join()}}`;
+  };
+  const own = await converted(paths, pathV3, isOwn);
+  const schemas = await converted(definitions, (value) => schemaV3(value));
+  return Buffer.from(
+    `{"openapi":"3.0.0","info":${JSON.stringify(info)},"paths":${own},"components":{"schemas":${schemas}}}`,
+  );
 }

@@ -34,6 +34,8 @@ export async function openApiResponse(
     return withTag(context, await documents.v3Index(config.aggregator?.openApiV3()));
   if (!path.startsWith('/openapi/v3/')) return undefined;
   const name = path.slice('/openapi/v3/'.length);
+  const converted = config.aggregator?.convertedV3(name);
+  if (converted !== undefined) return withTag(context, await converted());
   const removal = documents.removal(name);
   if (removal !== undefined) context.warn(removal);
   const found = await documents.v3(name);

@@ -91,6 +91,10 @@ export class Aggregation implements Aggregator {
     return this.#servers?.openApiV3() ?? new Map();
   }
 
+  convertedV3(path: string): ReturnType<Aggregator['convertedV3']> {
+    return this.#servers?.convertedV3(path);
+  }
+
   openApiV2(): readonly RemoteOpenApiV2[] {
     return this.#servers?.openApiV2() ?? [];
   }
@@ -104,7 +108,10 @@ export class Aggregation implements Aggregator {
 
   #remoteFor({ isResource, group, version, path }: RequestInfo): RemoteService | undefined {
     if (isResource) return group === '' ? undefined : this.#table.get(groupVersionOf(group, version));
-    const below = path.startsWith(openApiRoot) ? path.slice(openApiRoot.length) : path.replace(/^\/+/, '');
+    const isDescription = path.startsWith(openApiRoot);
+    const below = isDescription ? path.slice(openApiRoot.length) : path.replace(/^\/+/, '');
+    // What its server can't tell is told here.
+    if (isDescription && this.convertedV3(below) !== undefined) return undefined;
     const [root, pathGroup = '', pathVersion = '', ...rest] = below.split('/', 5);
     if (root !== 'apis' || rest.some((part) => part !== '')) return undefined;
     return this.#table.get(groupVersionOf(pathGroup, pathVersion));

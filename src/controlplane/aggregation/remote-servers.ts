@@ -51,6 +51,10 @@ export class RemoteServers {
     return this.#documents.openApiV3();
   }
 
+  convertedV3(path: string): ReturnType<RemoteDocuments['convertedV3']> {
+    return this.#documents.convertedV3(path);
+  }
+
   openApiV2(): readonly RemoteOpenApiV2[] {
     return this.#documents.openApiV2();
   }

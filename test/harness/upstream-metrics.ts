@@ -105,6 +105,12 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   authorization_duration_seconds: histogram('result', exponential(0.001, 2, 15)),
   apiserver_authorization_decisions_total: counter('decision name type'),
   apiserver_authentication_config_controller_automatic_reloads_total: counter('apiserver_id_hash status'),
+  apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info: gauge(
+    'apiserver_id_hash hash jwt_issuer_hash',
+  ),
+  apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds: gauge(
+    'apiserver_id_hash jwt_issuer_hash result',
+  ),
   apiserver_authentication_jwt_authenticator_latency_seconds: histogram('jwt_issuer_hash result', [
     0.001,
     ...standard,

@@ -113,6 +113,11 @@ test('claims become a user with prefixes, by RSA and ECDSA keys alike', async ()
     'the key is for RS256',
   );
   assert.match(await plane.text(), /jwt_authenticator_latency_seconds_count\{.*result="success"/);
+  assert.match(await plane.text(), /jwks_fetch_last_timestamp_seconds\{.*result="success"\} \d/);
+  assert.match(
+    await plane.text(),
+    /jwks_fetch_last_key_set_info\{.*,hash="sha256:\w{64}",jwt_issuer_hash="sha256:\w{64}"\} 1$/m,
+  );
 });
 
 test('keys are asked for when the first token comes, and kept', async () => {

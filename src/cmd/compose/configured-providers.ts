@@ -18,7 +18,7 @@ import { sha256Hex } from '../../crypto/digests.ts';
 import { signingAlgorithms } from '../../crypto/json-web-keys.ts';
 import { bundleFault } from '../../crypto/subject.ts';
 import { compileClaimExpression } from '../../plugins/authentication/oidc/compile-claim-expression.ts';
-import type { GetJson } from '../../plugins/authentication/oidc/provider-keys.ts';
+import type { GetJson, KeysFetched } from '../../plugins/authentication/oidc/provider-keys.ts';
 import { createOidcAuthenticator } from '../../plugins/authentication/oidc-authenticator.ts';
 import type { HttpsClient } from '../../wire/https-client.ts';
 import type { AuthenticationFlags } from './authentication-flags.ts';
@@ -42,7 +42,7 @@ const providerTimeoutMs = 10_000;
 /** Where a document says it is, and nowhere else: a redirect is no document. */
 const getJsonBy =
   (client: HttpsClient, clock: Clock): GetJson =>
-  async (address, ca) => {
+  async (address, ca, told) => {
     const url = new URL(address);
     const ending = new AbortController();
     const cancel = clock.timer(providerTimeoutMs, () => ending.abort(new Error('context deadline exceeded')));
@@ -59,7 +59,9 @@ const getJsonBy =
         },
       );
       if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.body.toString('utf8', 0, 256)}`);
-      return JSON.parse(answer.body.toString('utf8'));
+      const text = answer.body.toString('utf8');
+      told?.(text);
+      return JSON.parse(text);
     } finally {
       cancel();
     }
@@ -86,11 +88,51 @@ function rulesOf(flags: AuthenticationFlags): ConfigurationRules {
   };
 }
 
+const hashOf = (text: string): string => (text === '' ? '' : `sha256:${sha256Hex(text)}`);
+
+/** What is told of looks for keys, for as long as their issuers are configured. */
+function keyFetches({ clock, metrics, serverId }: ConfiguredDependencies) {
+  const { keySets, keyLooks } = reloadMetrics(metrics);
+  const known = new Map<string, { readonly at: Map<'success' | 'failure', number>; keySet: string }>();
+  const labelsOf = (issuer: string) => ({
+    jwt_issuer_hash: hashOf(issuer),
+    apiserver_id_hash: hashOf(serverId),
+  });
+  const ends = [
+    keyLooks.add(() =>
+      [...known].flatMap(([issuer, { at }]) =>
+        [...at].map(([result, seconds]) => [{ ...labelsOf(issuer), result }, seconds] as const),
+      ),
+    ),
+    keySets.add(() =>
+      [...known]
+        .filter(([, { keySet }]) => keySet !== '')
+        .map(([issuer, { keySet }]) => [{ ...labelsOf(issuer), hash: hashOf(keySet) }, 1] as const),
+    ),
+  ];
+  const fetched: KeysFetched = (issuer, keySet) => {
+    const one = known.get(issuer) ?? { at: new Map(), keySet: '' };
+    known.set(issuer, one);
+    one.at.set(keySet === undefined ? 'failure' : 'success', clock.now() / 1000);
+    one.keySet = keySet ?? one.keySet;
+  };
+  return {
+    fetched,
+    keep(issuers: readonly string[]): void {
+      for (const issuer of known.keys()) if (!issuers.includes(issuer)) known.delete(issuer);
+    },
+    stop(): void {
+      for (const end of ends) end();
+    },
+  };
+}
+
 function createCurrent(
   { jwt = [], anonymous }: AuthenticationConfiguration,
   algorithms: readonly string[],
   getJson: GetJson,
   { clock, metrics }: ConfiguredDependencies,
+  keysFetched: KeysFetched,
 ): Current {
   const { latency } = reloadMetrics(metrics);
   const tokens = createOidcAuthenticator(jwt, {
@@ -98,6 +140,7 @@ function createCurrent(
     getJson,
     compile: compileClaimExpression,
     algorithms,
+    keysFetched,
     observe: (issuer, result, seconds) =>
       latency.observe({ result, jwt_issuer_hash: `sha256:${sha256Hex(issuer)}` }, seconds),
   });
@@ -112,7 +155,6 @@ function followFile(
 ): { readonly now: () => Current; stop(): void } {
   const { reloads, lastReload, configuration } = reloadMetrics(metrics);
   const id = `sha256:${sha256Hex(serverId)}`;
-  const hashOf = (text: string): string => (text === '' ? '' : `sha256:${sha256Hex(text)}`);
   const watched = watchFile(file, clock, {
     everyMs,
     changed: (text) => {
@@ -173,12 +215,14 @@ export function configuredProviders(
   deps: ConfiguredDependencies,
 ): ConfiguredProviders {
   const getJson = getJsonBy(client, deps.clock);
+  const fetches = keyFetches(deps);
   const { authenticationConfig: file, anonymousAuth } = flags;
   const rules = rulesOf(flags);
   if (file === undefined) {
     const jwt = provider === undefined ? [] : [provider];
-    const current = createCurrent(checkedAuthentication({ jwt }, rules), algorithmsOf(flags), getJson, deps);
-    return { now: () => current, stop: () => {} };
+    const checked = checkedAuthentication({ jwt }, rules);
+    const current = createCurrent(checked, algorithmsOf(flags), getJson, deps, fetches.fetched);
+    return { now: () => current, stop: () => fetches.stop() };
   }
   const make = (text: string): Current => {
     const configuration = readAuthenticationConfiguration(parseYaml(text), rules);
@@ -186,7 +230,16 @@ export function configuredProviders(
       throw new Error(
         '--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
       );
-    return createCurrent(configuration, signingAlgorithms, getJson, deps);
+    const current = createCurrent(configuration, signingAlgorithms, getJson, deps, fetches.fetched);
+    fetches.keep((configuration.jwt ?? []).map(({ issuer }) => issuer?.url ?? ''));
+    return current;
   };
-  return ofFlag('authentication-config', file, () => followFile(file, make, deps));
+  const following = ofFlag('authentication-config', file, () => followFile(file, make, deps));
+  return {
+    now: following.now,
+    stop() {
+      fetches.stop();
+      following.stop();
+    },
+  };
 }

@@ -13,6 +13,8 @@ interface ReloadMetrics {
   readonly lastReload: GaugeMetric;
   readonly configuration: ReadGauge;
   readonly latency: HistogramMetric;
+  readonly keyLooks: ReadGauge;
+  readonly keySets: ReadGauge;
 }
 
 export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declareMetrics(
@@ -32,6 +34,16 @@ export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declar
       'Information about the last applied authentication configuration with hash as label, split by apiserver identity.',
       ['apiserver_id_hash', 'hash'],
     ),
+    keyLooks: metrics.readGauge(
+      'apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds',
+      'Timestamp of the last successful or failed JWKS fetch split by result, api server identity and jwt issuer for the JWT authenticator.',
+      ['apiserver_id_hash', 'jwt_issuer_hash', 'result'],
+    ),
+    keySets: metrics.readGauge(
+      'apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info',
+      'Information about the last JWKS fetched by the JWT authenticator with hash as label, split by api server identity and jwt issuer.',
+      ['apiserver_id_hash', 'hash', 'jwt_issuer_hash'],
+    ),
     latency: metrics.histogram(
       'apiserver_authentication_jwt_authenticator_latency_seconds',
       'How long tokens of OpenID providers took',
@@ -41,21 +53,22 @@ export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declar
   }),
 );
 
-export const authorizationReloadMetrics: (metrics: MetricsRegistry) => Omit<ReloadMetrics, 'latency'> =
-  declareMetrics((metrics: MetricsRegistry) => ({
-    reloads: metrics.counter(
-      'apiserver_authorization_config_controller_automatic_reloads_total',
-      'Total number of automatic reloads of authorization configuration split by status and apiserver identity.',
-      ['apiserver_id_hash', 'status'],
-    ),
-    lastReload: metrics.gauge(
-      'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
-      'Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.',
-      ['apiserver_id_hash', 'status'],
-    ),
-    configuration: metrics.readGauge(
-      'apiserver_authorization_config_controller_last_config_info',
-      'Information about the last applied authorization configuration with hash as label, split by apiserver identity.',
-      ['apiserver_id_hash', 'hash'],
-    ),
-  }));
+export const authorizationReloadMetrics: (
+  metrics: MetricsRegistry,
+) => Omit<ReloadMetrics, 'latency' | 'keyLooks' | 'keySets'> = declareMetrics((metrics: MetricsRegistry) => ({
+  reloads: metrics.counter(
+    'apiserver_authorization_config_controller_automatic_reloads_total',
+    'Total number of automatic reloads of authorization configuration split by status and apiserver identity.',
+    ['apiserver_id_hash', 'status'],
+  ),
+  lastReload: metrics.gauge(
+    'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
+    'Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.',
+    ['apiserver_id_hash', 'status'],
+  ),
+  configuration: metrics.readGauge(
+    'apiserver_authorization_config_controller_last_config_info',
+    'Information about the last applied authorization configuration with hash as label, split by apiserver identity.',
+    ['apiserver_id_hash', 'hash'],
+  ),
+}));

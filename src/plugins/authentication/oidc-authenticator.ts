@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type JwtClaims, readJwt, unverifiedClaims } from '../../crypto/jwt.ts';
 import type { CompileExpression } from './oidc/claim-expressions.ts';
 import { type ClaimsToUser, createClaimsToUser } from './oidc/claims-to-user.ts';
-import { type GetJson, ProviderKeys } from './oidc/provider-keys.ts';
+import { type GetJson, type KeysFetched, ProviderKeys } from './oidc/provider-keys.ts';
 
 export interface OidcDependencies {
   readonly clock: Clock;
@@ -17,6 +17,7 @@ export interface OidcDependencies {
   readonly algorithms: readonly string[];
   /** How long one token took. */
   readonly observe: (issuer: string, result: 'success' | 'failure', seconds: number) => void;
+  readonly keysFetched?: KeysFetched;
 }
 
 /** Clocks of providers go differently: as much as go-oidc allows for `nbf`. */
@@ -78,7 +79,7 @@ export function createOidcAuthenticator(
         discoveryUrl: discoveryURL || undefined,
         ca: certificateAuthority || undefined,
       };
-      const keys = new ProviderKeys(provider, getJson, clock);
+      const keys = new ProviderKeys(provider, getJson, clock, deps.keysFetched);
       return [url, { keys, audiences, userOf: createClaimsToUser(config, compile) }];
     }),
   );

@@ -3,8 +3,15 @@ import type { Clock } from '../../../base/clock.ts';
 import { isSignedBy, type PublicKey, readKeySet } from '../../../crypto/json-web-keys.ts';
 import type { ReadJwt } from '../../../crypto/jwt.ts';
 
-/** One GET of JSON, bounded in size and time. Throws why there is none. */
-export type GetJson = (url: string, ca: string | undefined) => Promise<unknown>;
+/** One GET of JSON, bounded in size and time. Throws why there is none. `told` is given the text. */
+export type GetJson = (
+  url: string,
+  ca: string | undefined,
+  told?: (text: string) => void,
+) => Promise<unknown>;
+
+/** Told of each look for an issuer's keys: the text that holds them, or undefined when there was none. */
+export type KeysFetched = (issuer: string, keySet: string | undefined) => void;
 
 export interface Provider {
   readonly issuer: string;
@@ -24,13 +31,15 @@ export class ProviderKeys {
   readonly #provider: Provider;
   readonly #getJson: GetJson;
   readonly #clock: Clock;
+  readonly #fetched: KeysFetched | undefined;
   #keys: readonly PublicKey[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
   #failure: Error | undefined;
 
-  constructor(provider: Provider, getJson: GetJson, clock: Clock) {
+  constructor(provider: Provider, getJson: GetJson, clock: Clock, fetched?: KeysFetched) {
     this.#provider = provider;
+    this.#fetched = fetched;
     this.#getJson = getJson;
     this.#clock = clock;
   }
@@ -82,8 +91,22 @@ export class ProviderKeys {
         `oidc: issuer did not match the issuer returned by provider, expected ${JSON.stringify(issuer)} got ${JSON.stringify(named ?? '')}`,
       );
     if (!https(uri)) throw new Error('oidc: the provider names no jwks_uri of scheme https');
-    const keys = readKeySet(await this.#getJson(uri, ca));
-    if (keys === undefined) throw new Error('oidc: failed to decode keys');
-    return keys;
+    return this.#keySet(uri, ca);
+  }
+
+  async #keySet(uri: string, ca: string | undefined): Promise<readonly PublicKey[]> {
+    let text = '';
+    let isGood = false;
+    try {
+      const given = await this.#getJson(uri, ca, (one) => {
+        text = one;
+      });
+      const keys = readKeySet(given);
+      if (keys === undefined) throw new Error('oidc: failed to decode keys');
+      isGood = true;
+      return keys;
+    } finally {
+      this.#fetched?.(this.#provider.issuer, isGood ? text : undefined);
+    }
   }
 }

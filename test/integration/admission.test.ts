@@ -211,7 +211,7 @@ test('a disruption budget holds an eviction back', async () => {
   const running = await ask(
     'PATCH',
     `${pods}/guarded/status`,
-    { status: { phase: 'Running' } },
+    { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
     {
       contentType: 'application/merge-patch+json',
     },

@@ -265,7 +265,7 @@ function metadataList(
       new ConvertedBody({ values, item, writer, turns, monotonic: () => clock.monotonic() }),
     );
   const items = values.flatMap((value, i) => (i === 0 ? [item(value)] : [comma, item(value)]));
-  return bytesResponse(200, [writer.head, ...items, writer.tail]);
+  return bytesResponse(200, Buffer.concat([writer.head, ...items, writer.tail]));
 }
 
 interface Shaping extends Omit<Conversion, 'writer' | 'item'> {

@@ -75,3 +75,19 @@ test('what is no number is refused in upstream’s words, however long it is', a
     );
   }
 });
+
+test('the same apply, update or patch again changes nothing', async () => {
+  const object = { apiVersion: 'apps/v1', kind: 'DaemonSet', ...set('e', 'one') };
+  const apply = (manager: string) =>
+    ask('PATCH', `${url}/e?fieldManager=${manager}`, object, { contentType: 'application/apply-patch+yaml' });
+  const made = await apply('a');
+  assert.deepEqual([made.status, countOf(made)], [201, '1']);
+  const versionOf = (answer: { body: Record<string, unknown> }): unknown =>
+    (answer.body['metadata'] as { resourceVersion: string }).resourceVersion;
+  assert.equal(versionOf(await apply('a')), versionOf(made));
+  const put = await ask('PUT', `${url}/e`, object);
+  assert.equal(countOf(put), '1');
+  assert.equal(versionOf(await ask('PUT', `${url}/e`, object)), versionOf(put));
+  const patched = await ask('PATCH', `${url}/e`, { spec: { minReadySeconds: 0 } });
+  assert.equal(versionOf(patched), versionOf(put));
+});

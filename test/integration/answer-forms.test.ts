@@ -470,7 +470,7 @@ test('options of lists and watches are refused in upstream’s order and words',
       400,
       `invalid resource version: ${fault('99999999999999999999', 'value out of range')}`,
     ],
-    ['watch=1&resourceVersion=x', 500, fault('x', 'invalid syntax')],
+    ['watch=1&resourceVersion=x', 400, `invalid resource version: ${fault('x', 'invalid syntax')}`],
     [
       `continue=${next}&resourceVersion=7`,
       400,

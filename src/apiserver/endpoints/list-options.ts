@@ -1,6 +1,6 @@
 // Reads and checks the options of list and watch requests, with upstream's words.
 import type { ResourceDeclaration } from '../../apimachinery/declaration.ts';
-import { badRequest, invalidObject, StatusError } from '../../apimachinery/errors.ts';
+import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
 import {
   type FieldError,
   fieldErrorText,
@@ -209,17 +209,10 @@ function revisionFault(text: string): string | undefined {
   );
 }
 
-/** Of a list. Throws 400. */
-export function listedRevision(text: string): number {
-  const fault = text === '' ? undefined : revisionFault(text);
-  if (fault !== undefined) throw badRequest(`invalid resource version: ${fault}`);
-  return Number(text);
-}
-
-/** Of one object, or a watch: 0 for '' and '0'. What is no number is the store's own error there, not the client's: 500. */
+/** 0 for '' and '0'. Throws 400 for what is no revision: upstream does so of a list, and calls it its own fault elsewhere. */
 export function parseRevision(text: string): number {
   const fault = text === '' ? undefined : revisionFault(text);
-  if (fault !== undefined) throw new StatusError(500, '', fault);
+  if (fault !== undefined) throw badRequest(`invalid resource version: ${fault}`);
   return Number(text);
 }
 

@@ -6,7 +6,7 @@ import type { CacheList, CacheListOptions } from '../../storage/watch/resource-c
 import type { ApiResponse } from '../http.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import type { EndpointRequest } from './endpoint.ts';
-import { atLeast, type ListOptions, listedRevision, readListOptions } from './list-options.ts';
+import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
 import { respondList } from './object-response.ts';
 
 export async function listObjects(request: EndpointRequest): Promise<ApiResponse> {
@@ -56,7 +56,7 @@ async function readList(request: EndpointRequest, options: ListOptions): Promise
   const token = options.continueToken === '' ? undefined : decodeContinue(options.continueToken);
   if (token !== undefined && !['', '0'].includes(options.resourceVersion))
     throw badRequest('specifying resource version is not allowed when using continue');
-  const revision = listedRevision(options.resourceVersion);
+  const revision = parseRevision(options.resourceVersion);
   if (token === undefined) await atLeast(store.cache, options.resourceVersion);
   const exact =
     options.resourceVersionMatch === 'Exact' ||

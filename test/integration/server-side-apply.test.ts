@@ -274,3 +274,56 @@ test('what plugins add to a new object is nobody’s: an apply by its creator le
     assert.ok(!(`f:${name}` in owned), name);
   await close();
 });
+
+test('what was applied by the client is the server’s to take away once its entry is one of an apply, and back', () =>
+  withServer(async (server) => {
+    const url = '/api/v1/namespaces/default/configmaps/cm';
+    const body = (data: object): object => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'cm' },
+      data,
+    });
+    interface Owned {
+      metadata: { resourceVersion: string; managedFields: { operation: string; manager: string }[] };
+      data: object;
+    }
+    const made = await server.request(
+      'POST',
+      '/api/v1/namespaces/default/configmaps?fieldManager=kubectl-client-side-apply',
+      body({ a: '1', b: '2' }),
+    );
+    const owned = made.json() as unknown as Owned;
+    // As kubectl does before its first apply.
+    const move = (from: Owned, change: object): Promise<{ status: number; text: string; json(): unknown }> =>
+      patch(server, url, 'json-patch+json', [
+        {
+          op: 'replace',
+          path: '/metadata/managedFields',
+          value: from.metadata.managedFields.map((entry) => ({ ...entry, ...change })),
+        },
+        { op: 'replace', path: '/metadata/resourceVersion', value: from.metadata.resourceVersion },
+      ]) as never;
+    const moved = (await move(owned, { manager: 'kubectl', operation: 'Apply' })).json() as Owned;
+    assert.deepEqual(
+      moved.metadata.managedFields.map((m) => [m.manager, m.operation]),
+      [['kubectl', 'Apply']],
+    );
+    const stale = await move(owned, { manager: 'late', operation: 'Apply' });
+    assert.equal(stale.status, 409, stale.text);
+    const applied = await patch(server, `${url}?fieldManager=kubectl`, 'apply-patch+yaml', body({ a: '1' }));
+    const less = applied.json() as unknown as Owned;
+    assert.deepEqual(less.data, { a: '1' });
+    const back = (
+      await move(less, { manager: 'kubectl-client-side-apply', operation: 'Update' })
+    ).json() as Owned;
+    assert.deepEqual(
+      back.metadata.managedFields.map((m) => [m.manager, m.operation]),
+      [['kubectl-client-side-apply', 'Update']],
+    );
+    const other = await patch(server, `${url}?fieldManager=kubectl`, 'apply-patch+yaml', body({ a: '2' }));
+    assert.equal(
+      (other.json() as unknown as Refusal).message,
+      'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.a',
+    );
+  }));

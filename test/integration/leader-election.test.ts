@@ -240,3 +240,40 @@ test('what fails while it leads ends the election, and the lease is given back',
   await assert.rejects(elector.run(new AbortController().signal), /no informers/);
   assert.equal((await one.get(leases, lease)).spec?.holderIdentity, '');
 });
+
+test('a write that finds the term over ends it, before any timer tells: what fails by it is no failure of the part', async (t) => {
+  const [client] = await twoClients(t);
+  let stoodStillMs = 0;
+  const ending = new AbortController();
+  t.after(() => ending.abort());
+  const again = Promise.withResolvers<void>();
+  let terms = 0;
+  const elector = new LeaderElector({
+    client,
+    lease,
+    identity: 'a',
+    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + stoodStillMs },
+    random: systemRandom,
+    log: silentLogger,
+    metrics: createMetrics(),
+    times,
+    lead: async ({ check, signal }) => {
+      if (++terms > 1) {
+        again.resolve();
+        return aborted(signal);
+      }
+      stoodStillMs = 2 * times.renewDeadlineMs;
+      // As a part does with what fails while it starts: that its term is over is no reason to end the server.
+      try {
+        check();
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+  });
+  const ended = elector.run(ending.signal);
+  await Promise.race([again.promise, ended]);
+  assert.equal(terms, 2);
+  ending.abort();
+  await ended;
+});

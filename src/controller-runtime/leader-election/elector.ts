@@ -220,8 +220,10 @@ export class LeaderElector {
       over.abort(new Error('leads no more'));
     };
     const check = (): void => {
-      if (isLost || !this.#isLeading())
-        throw new Error(`${this.#options.identity} does not lead ${this.#options.lease.name} any more`);
+      if (!isLost && this.#isLeading()) return;
+      // In a process that stood still this may be asked before the timer tells: what fails now fails because its term is over.
+      if (!isLost) this.#watchDeadline();
+      throw new Error(`${this.#options.identity} does not lead ${this.#options.lease.name} any more`);
     };
     const end = (): void => {
       isLost = true;

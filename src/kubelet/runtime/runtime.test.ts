@@ -8,7 +8,6 @@ import { containerEnvironment } from './env-vars.ts';
 import { hostsFile, podHostname } from './hosts-file.ts';
 import { goSeconds, RestartBackoff } from './restart-backoff.ts';
 import type { ServiceLister } from './service-env-vars.ts';
-import { logText } from './termination-message.ts';
 
 test('references are expanded as in Kubernetes', () => {
   const values = new Map([
@@ -167,11 +166,4 @@ test('waits double from 10 s to 5 minutes, and a good run forgets them', () => {
   // The clock was set back by two days since it ended.
   assert.equal(backoff.remainingMs('k', now, now - 172_800_000), backoff.delayMs('k'));
   assert.deepEqual([10_000, 80_000, 300_000].map(goSeconds), ['10s', '1m20s', '5m0s']);
-});
-
-test('the end of a log is its text without times and streams', () => {
-  assert.equal(
-    logText('2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stderr P two\nbroken\n'),
-    'one\ntwo\n',
-  );
 });

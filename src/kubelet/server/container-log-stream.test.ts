@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
-import { type LogOptions, parseLogLine, streamLog } from './container-log-stream.ts';
+import { parseLogLine } from '../cri-log-line.ts';
+import { type LogOptions, streamLog } from './container-log-stream.ts';
 
 const line = (second: number, text: string, tag = 'F', stream = 'stdout'): string =>
   `2026-01-01T00:00:0${second}.5Z ${stream} ${tag} ${text}\n`;

@@ -1,6 +1,7 @@
 // Reads a container's log in the CRI's format, from the end or a time, and follows it over rotations.
 import type { Clock } from '../../base/clock.ts';
 import type { Files, OpenFile } from '../../os/files.ts';
+import { type LogLine, parseLogLine } from '../cri-log-line.ts';
 
 export interface LogOptions {
   readonly follow: boolean;
@@ -17,35 +18,10 @@ export interface LogDeps {
   readonly isRunning: () => boolean;
 }
 
-export interface LogLine {
-  readonly time: string;
-  readonly stream: string;
-  /** A part of a longer line: no line feed follows. */
-  readonly partial: boolean;
-  readonly text: Buffer;
-}
-
 const blockBytes = 64 << 10;
 /** A line without an end is cut here, so that it can't fill the memory. */
 const maxLineBytes = 1 << 20;
 const followMs = 200;
-
-/** `2026-01-01T00:00:00.000000000Z stdout F text`; undefined when it is no such line. */
-export function parseLogLine(line: Buffer): LogLine | undefined {
-  const first = line.indexOf(0x20);
-  const second = line.indexOf(0x20, first + 1);
-  if (first < 0 || second < 0) return undefined;
-  const third = line.indexOf(0x20, second + 1);
-  const tags = line.subarray(second + 1, third < 0 ? line.length : third).toString('latin1');
-  const stream = line.subarray(first + 1, second).toString('latin1');
-  if (stream !== 'stdout' && stream !== 'stderr') return undefined;
-  return {
-    time: line.subarray(0, first).toString('latin1'),
-    stream,
-    partial: tags.split(':')[0] === 'P',
-    text: third < 0 ? Buffer.alloc(0) : line.subarray(third + 1),
-  };
-}
 
 /** Where the last `lines` whole lines begin; parts of a line count as one. */
 async function tailStart(file: OpenFile, lines: number): Promise<number> {

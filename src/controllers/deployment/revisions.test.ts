@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.ts';
-import { findNewReplicaSet, newAnnotations, newReplicaSet } from './revisions.ts';
+import { findNewReplicaSet, newAnnotations, newReplicaSet, nextRevision } from './revisions.ts';
 
 const d = {
   metadata: {
@@ -20,7 +20,7 @@ const d = {
 
 describe('newReplicaSet', () => {
   it('carries the hash in its name, labels, selector and template', () => {
-    const rs = newReplicaSet(d, [], 4);
+    const rs = newReplicaSet(d, [], 4n);
     const hash = rs.metadata.labels?.['pod-template-hash'] ?? '';
     assert.match(hash, /^[bcdfghjklmnpqrstvwxz2456789]+$/);
     assert.equal(rs.metadata.name, `web-${hash}`);
@@ -40,9 +40,9 @@ describe('newReplicaSet', () => {
       ...d,
       spec: { ...d.spec, template: { spec: template.spec, metadata: template.metadata } },
     } as Deployment;
-    assert.equal(newReplicaSet(turned, [], 1).metadata.name, newReplicaSet(d, [], 1).metadata.name);
+    assert.equal(newReplicaSet(turned, [], 1n).metadata.name, newReplicaSet(d, [], 1n).metadata.name);
     const collided = { ...d, status: { collisionCount: 1 } };
-    assert.notEqual(newReplicaSet(collided, [], 1).metadata.name, newReplicaSet(d, [], 1).metadata.name);
+    assert.notEqual(newReplicaSet(collided, [], 1n).metadata.name, newReplicaSet(d, [], 1n).metadata.name);
   });
 });
 
@@ -50,20 +50,41 @@ describe('newAnnotations', () => {
   const revision = 'deployment.kubernetes.io/revision';
   const history = 'deployment.kubernetes.io/revision-history';
   it('remembers the numbers of a replica set that is used again', () => {
-    const first = newAnnotations(d, { [revision]: '1' }, 3);
+    const first = newAnnotations(d, { [revision]: '1' }, 3n);
     assert.deepEqual([first[revision], first[history]], ['3', '1']);
-    const second = newAnnotations(d, first, 5);
+    const second = newAnnotations(d, first, 5n);
     assert.deepEqual([second[revision], second[history]], ['5', '1,3']);
   });
   it('never lowers a number', () => {
-    assert.equal(newAnnotations(d, { [revision]: '7' }, 3)[revision], '7');
+    assert.equal(newAnnotations(d, { [revision]: '7' }, 3n)[revision], '7');
+  });
+});
+
+describe('nextRevision', () => {
+  const revision = 'deployment.kubernetes.io/revision';
+  const held = (value: string): ReplicaSet => {
+    const rs = newReplicaSet(d, [], 1n);
+    return { ...rs, metadata: { ...rs.metadata, annotations: { [revision]: value } } };
+  };
+  it('is exact to the last int64, and what is no number counts for nothing', () => {
+    assert.equal(nextRevision([]), 1n);
+    assert.equal(nextRevision([held('2'), held('3546343826724305832'), held('+7')]), 3546343826724305833n);
+    for (const bad of ['', '-5', '0x10', '1e3', ' 9', '9223372036854775808', '9'.repeat(1 << 16)])
+      assert.equal(nextRevision([held(bad)]), 1n, bad.slice(0, 30));
+  });
+  it('is written to a replica set that had a lower one; one that is no number stays', () => {
+    const next = nextRevision([held('3546343826724305832')]);
+    assert.equal(newAnnotations(d, { [revision]: '1' }, next)[revision], '3546343826724305833');
+    assert.equal(newAnnotations(d, { [revision]: 'x' }, next)[revision], 'x');
+    const past = nextRevision([held('9223372036854775807')]);
+    assert.equal(newAnnotations(d, undefined, past)[revision], undefined);
   });
 });
 
 describe('findNewReplicaSet', () => {
   it('takes the oldest of several', () => {
     const at = (seconds: number): ReplicaSet => {
-      const rs = newReplicaSet(d, [], 1);
+      const rs = newReplicaSet(d, [], 1n);
       return { ...rs, metadata: { ...rs.metadata, creationTimestamp: `2026-01-01T00:00:0${seconds}Z` } };
     };
     const [young, old] = [at(5), at(1)];

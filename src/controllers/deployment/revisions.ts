@@ -44,11 +44,19 @@ export function findNewReplicaSet(d: Deployment, all: readonly ReplicaSet[]): Re
   return sorted.find((rs) => sameTemplate(plainTemplate(rs.spec?.template), plain));
 }
 
-export function revisionOf(object: Deployment | ReplicaSet): number {
-  const text = object.metadata.annotations?.[revisionAnnotation];
-  return text !== undefined && /^[0-9]{1,18}$/.test(text) ? Number(text) : 0;
+/** An int64 as Go reads one; undefined when it is none. Tools and backups write numbers beyond 2^53. */
+function parseRevision(text: string): bigint | undefined {
+  if (!/^[+-]?[0-9]{1,19}$/.test(text)) return undefined;
+  const value = BigInt(text.replace('+', ''));
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }
-export const maxRevision = (list: readonly ReplicaSet[]): number => Math.max(0, ...list.map(revisionOf));
+export const revisionOf = (object: Deployment | ReplicaSet): bigint =>
+  parseRevision(object.metadata.annotations?.[revisionAnnotation] ?? '') ?? 0n;
+/** One above all others'. As upstream it turns over after the largest int64, and is then given to nothing. */
+export function nextRevision(list: readonly ReplicaSet[]): bigint {
+  const highest = list.map(revisionOf).reduce((most, one) => (one > most ? one : most), 0n);
+  return BigInt.asIntN(64, highest + 1n);
+}
 
 /** Drops the oldest of a history that would grow without end. */
 function appended(history: string | undefined, revision: string): string {
@@ -66,13 +74,14 @@ export const replicaAnnotations = (d: Deployment): Record<string, string> => ({
 export function newAnnotations(
   d: Deployment,
   current: Readonly<Record<string, string>> | undefined,
-  revision: number,
+  revision: bigint,
 ): Record<string, string> {
   const annotations: Record<string, string> = { ...current };
   for (const [key, value] of Object.entries(d.metadata.annotations ?? {}))
     if (!notInherited.has(key)) annotations[key] = value;
   const before = current?.[revisionAnnotation];
-  if (Number(before ?? 0) < revision) {
+  const held = before === undefined || before === '' ? 0n : parseRevision(before);
+  if (held !== undefined && held < revision) {
     annotations[revisionAnnotation] = String(revision);
     if (before !== undefined && before !== '')
       annotations[revisionHistoryAnnotation] = appended(current?.[revisionHistoryAnnotation], before);
@@ -81,7 +90,7 @@ export function newAnnotations(
 }
 
 /** The replica set of the deployment's present template. */
-export function newReplicaSet(d: Deployment, old: readonly ReplicaSet[], revision: number): ReplicaSet {
+export function newReplicaSet(d: Deployment, old: readonly ReplicaSet[], revision: bigint): ReplicaSet {
   const hash = templateHash(d.spec.template, d.status?.collisionCount);
   const withHash = (labels: Readonly<Record<string, string>> | undefined): Record<string, string> => ({
     ...labels,

@@ -31,9 +31,9 @@ import {
 } from './replica-counts.ts';
 import {
   findNewReplicaSet,
-  maxRevision,
   newAnnotations,
   newReplicaSet,
+  nextRevision,
   replicaAnnotations,
   revisionOf,
   sameTemplate,
@@ -79,12 +79,12 @@ export class Rollout {
 
   /** Finds or makes the replica set of the present template, and numbers it. */
   async syncRevision(create: boolean): Promise<void> {
-    const revision = maxRevision(this.old) + 1;
+    const revision = nextRevision(this.old);
     if (this.newRS !== undefined) return this.#syncExisting(this.newRS, revision);
     if (create) await this.#create(revision);
   }
 
-  async #syncExisting(existing: ReplicaSet, revision: number): Promise<void> {
+  async #syncExisting(existing: ReplicaSet, revision: bigint): Promise<void> {
     const d = this.deployment;
     const annotations = newAnnotations(d, existing.metadata.annotations ?? {}, revision);
     const minReadySeconds = d.spec.minReadySeconds ?? 0;
@@ -105,7 +105,7 @@ export class Rollout {
     if (next !== d) await this.#updateStatus(next);
   }
 
-  async #create(revision: number): Promise<void> {
+  async #create(revision: bigint): Promise<void> {
     const d = this.deployment;
     const wanted = newReplicaSet(d, this.old, revision);
     const { name } = wanted.metadata;
@@ -229,7 +229,7 @@ export class Rollout {
     if (limit === undefined) return;
     const alive = this.old.filter((rs) => rs.metadata.deletionTimestamp === undefined);
     const surplus = [...alive]
-      .sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b))
+      .sort((a, b) => Number(revisionOf(a) - revisionOf(b)) || byAge(a, b))
       .slice(0, Math.max(0, alive.length - limit));
     for (const rs of surplus) {
       const inUse = (rs.status?.replicas ?? 0) !== 0 || replicasOf(rs) !== 0;

@@ -163,8 +163,8 @@ describe('kubectl', () => {
       '-o',
       'jsonpath={.metadata.managedFields[*].manager}',
     ]);
-    // As kubectl moves it: the annotation has a manager of its own.
-    assert.equal(managers, 'kubectl kubectl-last-applied');
+    // As kubectl moves it: the annotation has a manager of its own. An entry that changed nothing has no time, and comes first.
+    assert.deepEqual(managers.split(' ').sort(), ['kubectl', 'kubectl-last-applied']);
     const lastApplied = await k.ok(['apply', 'view-last-applied', 'cm/moved', '-o', 'json']);
     assert.match(lastApplied, /"a": "2"/);
     await k.ok(['apply', '--server-side', '-f', '-'], { input: map('3') });

@@ -1,6 +1,6 @@
 // Metrics in Prometheus' text form, with upstream's names.
 import type { Metric, Registry } from 'prom-client';
-import { once } from '../base/once.ts';
+import { loadOnce } from '../base/load-once.ts';
 import { rememberedFor } from '../base/remembered-for.ts';
 import { version } from './version.ts';
 
@@ -208,7 +208,7 @@ class Shown {
   };
 
   /** Nothing of a start needs it, and it takes a twentieth of it. */
-  readonly registry = once(async (): Promise<Registry> => {
+  readonly registry = loadOnce(async (): Promise<Registry> => {
     const { collectDefaultMetrics, Registry } = (await import('prom-client')).default;
     const registry = new Registry();
     if (this.#ofProcess) collectDefaultMetrics({ register: registry });

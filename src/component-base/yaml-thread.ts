@@ -1,6 +1,6 @@
 // Reads YAML in a thread of its own when it is long: that costs fifty times what handing it over does.
 import { Worker } from 'node:worker_threads';
-import { once } from '../base/once.ts';
+import { loadOnce } from '../base/load-once.ts';
 import type { YamlBody } from '../base/yaml.ts';
 
 export type YamlAnswer = YamlBody | { readonly error: string };
@@ -20,7 +20,7 @@ const patienceMs = 60_000;
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 const tooMuch = 'the document is too complex';
 
-const reader = once(() => import('../base/yaml.ts'));
+const reader = loadOnce(() => import('../base/yaml.ts'));
 
 interface Reading extends PromiseWithResolvers<YamlBody> {
   readonly text: string;

@@ -50,7 +50,6 @@ export const textResponse = (status: number, text: string): ApiResponse => ({
   body: Buffer.from(text),
 });
 
-/** What Go's http.NotFound says of a path that nobody serves. */
 const escaped: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /** As upstream tells what broke before there was anybody to answer in the API's form. */
@@ -62,6 +61,7 @@ export function internalErrorText(url: string, why: string): ApiResponse {
   );
 }
 
+/** What Go's http.NotFound says of a path that nobody serves. */
 export const notFoundPage = (): ApiResponse => textResponse(404, '404 page not found\n');
 
 /** Go leaves empty strings out. */

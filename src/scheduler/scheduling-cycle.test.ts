@@ -209,6 +209,47 @@ describe('a pod goes', () => {
     assert.equal(place(makePod('p', { labels: { app: 'db' }, spec: { affinity: near } }), [nodes[0]!]), 'n1');
   });
 
+  test('near a pod that matches all terms of its affinity; those that match one of them are not near', () => {
+    const term = (labels: Record<string, string>, topologyKey: string): object => ({
+      labelSelector: { matchLabels: labels },
+      topologyKey,
+    });
+    const terms = [term({ app: 'web' }, 'zone'), term({ tier: 'front' }, 'rack')];
+    const affinity = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } };
+    const spec = { affinity } as never;
+    const labels = { app: 'web', tier: 'front' };
+    const node = (name: string, rack: string, ...there: Pod[]): NodeInfo =>
+      nodeWith(makeNode(name, { labels: { zone: 'a', rack } }), ...there);
+    const halves = [makePod('x', { labels: { app: 'web' } }), makePod('y', { labels: { tier: 'front' } })];
+    const nowhere = "0/1 nodes are available: 1 node(s) didn't match pod affinity rules.";
+    assert.equal(place(makePod('p', { spec }), [node('n', '1', ...halves)]), nowhere);
+    // Nobody is there whom it wants: it is the first of its group.
+    assert.equal(place(makePod('p', { labels, spec }), [node('n', '1', ...halves)]), 'n');
+    // One is: it goes to its rack, and not to another of the zone.
+    const peer = makePod('z', { labels });
+    assert.equal(place(makePod('p', { labels, spec }), [node('n', '1'), node('m', '2', peer)]), 'm');
+    // A node that says of itself no rack is no place, for the first neither.
+    const bare = nodeWith(makeNode('n', { labels: { zone: 'a' } }));
+    assert.equal(place(makePod('p', { labels, spec }), [bare]), nowhere);
+  });
+
+  test('rather where pods are that need or want it, also when those are on nodes where it can not go', () => {
+    const term = { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'zone' };
+    const needing = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    const wanting = {
+      podAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 10, podAffinityTerm: term }],
+      },
+    };
+    const web = makePod('p', { labels: { app: 'web' } });
+    for (const affinity of [needing, wanting]) {
+      const there = makePod('a', { cpu: '1', spec: { affinity } as never });
+      const full = nodeWith(makeNode('full', { pods: '1', labels: { zone: 'b' } }), there);
+      const free = ['a', 'b', 'c'].map((zone) => nodeWith(makeNode(`in-${zone}`, { labels: { zone } })));
+      assert.equal(place(web, [full, ...free]), 'in-b');
+    }
+  });
+
   test('so that the spread over a topology stays within maxSkew', () => {
     const spread = {
       topologySpreadConstraints: [

@@ -15,6 +15,9 @@ export interface Term {
 
 type Sent = PodAffinityTerm | WeightedPodAffinityTerm;
 
+/** What a required term of a placed pod is worth to those that it names: upstream's hardPodAffinityWeight. */
+const hardWeight = 1;
+
 const plainTerm = (sent: Sent): PodAffinityTerm => ('podAffinityTerm' in sent ? sent.podAffinityTerm : sent);
 
 function termOf(own: ReadonlySet<string>, sent: Sent, at: number): Term {
@@ -22,7 +25,7 @@ function termOf(own: ReadonlySet<string>, sent: Sent, at: number): Term {
   // An empty namespaceSelector means every namespace; a selector on labels of namespaces is treated as all of them.
   const namespaces = namespaceSelector ? ('all' as const) : listed.length === 0 ? own : new Set(listed);
   const selector = once(() => selectorFrom(labelSelector));
-  return { at, key: topologyKey, selector, namespaces, weight: 'weight' in sent ? sent.weight : 0 };
+  return { at, key: topologyKey, selector, namespaces, weight: 'weight' in sent ? sent.weight : hardWeight };
 }
 
 const matches = ({ namespaces, selector }: Term, { metadata }: Pod): boolean =>
@@ -40,6 +43,8 @@ const labelText = (key: string, value: string): string => `${key}=${value}`;
 
 export class AffinityTerms {
   readonly all: readonly Term[];
+  /** Topology keys, each once. */
+  readonly keys: ReadonlySet<string>;
   /** By a label without which they match nothing: a tenant's pods may have thousands, and all pods are asked about. */
   readonly #byLabel = new Map<string, Term[]>();
   readonly #others: Term[] = [];
@@ -47,6 +52,7 @@ export class AffinityTerms {
   constructor(owner: Pod, sent: readonly Sent[]) {
     const own = new Set([owner.metadata.namespace ?? '']);
     this.all = sent.map((one, at) => termOf(own, one, at));
+    this.keys = new Set(this.all.map(({ key }) => key));
     for (const term of this.all) {
       const needed = neededLabel(plainTerm(sent[term.at]!));
       if (needed === undefined) this.#others.push(term);

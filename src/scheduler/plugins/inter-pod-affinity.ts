@@ -10,8 +10,10 @@ import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 type Domains = Map<string, Set<string>>;
 
 interface Counts {
-  /** Required terms of the pod, with the domains of pods that match them. */
-  readonly affinity: readonly { readonly term: Term; readonly domains: Set<string> }[];
+  /** Topology keys of the pod's required affinity. */
+  readonly keys: ReadonlySet<string>;
+  /** Domains of pods that match all of its required terms, as upstream: one alone says nothing. */
+  readonly near: Domains;
   /** Domains of pods that it refuses to be near. */
   readonly avoided: Domains;
   readonly avoids: boolean;
@@ -22,6 +24,7 @@ interface Counts {
 }
 const filterKey = stateKey<Counts>('InterPodAffinity/filter');
 const scoreKey = stateKey<ReadonlyMap<string, ReadonlyMap<string, number>>>('InterPodAffinity/score');
+const allNodesKey = stateKey<readonly NodeInfo[]>('InterPodAffinity/nodes');
 
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
@@ -43,29 +46,34 @@ function isIn(domains: Domains, node: NodeInfo): boolean {
   return false;
 }
 
+/** A node must have all keys, also for the first of a group. */
+function isNear({ keys, near, selfMatches }: Counts, node: NodeInfo): boolean {
+  let isWithAll = true;
+  for (const key of keys) {
+    const domain = domainOf(node, key);
+    if (domain === undefined) return false;
+    isWithAll &&= near.get(key)?.has(domain) === true;
+  }
+  return isWithAll || (near.size === 0 && selfMatches);
+}
+
 function count(pod: Pod, nodes: readonly NodeInfo[]): Counts {
   const spec = pod.spec.affinity;
   const near = affinityTerms(pod, spec?.podAffinity?.[required]);
   const away = affinityTerms(pod, spec?.podAntiAffinity?.[required]);
-  const affinity = near.all.map((term) => ({ term, domains: new Set<string>() }));
-  const [avoided, refused]: [Domains, Domains] = [new Map(), new Map()];
+  const [attracting, avoided, refused]: [Domains, Domains, Domains] = [new Map(), new Map(), new Map()];
   const hasOwn = near.all.length > 0 || away.all.length > 0;
   for (const node of nodes) {
     if (!hasOwn && node.podsWithRequiredAntiAffinity === 0) continue;
-    const into =
-      (domains: Domains) =>
-      ({ key }: Term): void => {
-        const domain = domainOf(node, key);
-        if (domain !== undefined) add(domains, key, domain);
-      };
-    const [avoid, refuse] = [into(avoided), into(refused)];
-    const attract = ({ at, key }: Term): void => {
+    const put = (domains: Domains, key: string): void => {
       const domain = domainOf(node, key);
-      if (domain !== undefined) affinity[at]!.domains.add(domain);
+      if (domain !== undefined) add(domains, key, domain);
     };
+    const avoid = ({ key }: Term): void => put(avoided, key);
+    const refuse = ({ key }: Term): void => put(refused, key);
     for (const info of node.pods.values()) {
       if (hasOwn) {
-        near.eachMatching(info.pod, attract);
+        if (near.all.length > 0 && near.matchAll(info.pod)) for (const key of near.keys) put(attracting, key);
         away.eachMatching(info.pod, avoid);
       }
       if (info.hasRequiredAntiAffinity)
@@ -76,7 +84,7 @@ function count(pod: Pod, nodes: readonly NodeInfo[]): Counts {
     }
   }
   const selfMatches = near.matchAll(pod);
-  return { affinity, avoided, avoids: away.all.length > 0, refused, selfMatches };
+  return { keys: near.keys, near: attracting, avoided, avoids: away.all.length > 0, refused, selfMatches };
 }
 
 type Scores = Map<string, Map<string, number>>;
@@ -91,11 +99,12 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[]): Scores {
       scores.set(key, ofKey);
       ofKey.set(domain, (ofKey.get(domain) ?? 0) + sign * weight);
     });
-  const wanted = (owner: Pod): readonly [AffinityTerms, AffinityTerms] => {
+  const wanted = (owner: Pod): readonly [AffinityTerms, AffinityTerms, AffinityTerms] => {
     const { podAffinity, podAntiAffinity } = owner.spec.affinity ?? {};
     return [
       affinityTerms(owner, podAffinity?.[preferred]),
       affinityTerms(owner, podAntiAffinity?.[preferred]),
+      affinityTerms(owner, podAffinity?.[required]),
     ];
   };
   const [near, away] = wanted(pod);
@@ -104,9 +113,11 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[]): Scores {
       credit(near, 1, other, node);
       credit(away, -1, other, node);
       if (!hasAffinity) continue;
-      const [theirs, notTheirs] = wanted(other);
+      const [theirs, notTheirs, needed] = wanted(other);
       credit(theirs, 1, pod, node);
       credit(notTheirs, -1, pod, node);
+      // Those that could not be without such pods attract them, too.
+      credit(needed, 1, pod, node);
     }
   }
   return scores;
@@ -116,28 +127,24 @@ export const interPodAffinity: Plugin = {
   name: 'InterPodAffinity',
   requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'AssignedPodAdd', 'AssignedPodDelete', ...podUpdates],
   preFilter: (state, pod, snapshot) => {
+    state.write(allNodesKey, snapshot.nodes);
     const counts = count(pod, snapshot.nodes);
-    if (counts.affinity.length === 0 && !counts.avoids && counts.refused.size === 0) return { status: skip };
+    if (counts.keys.size === 0 && !counts.avoids && counts.refused.size === 0) return { status: skip };
     state.write(filterKey, counts);
     return undefined;
   },
   filter: (state, _pod, node) => {
     const counts = state.read(filterKey);
     if (!counts) return undefined;
-    const near = ({ term, domains }: Counts['affinity'][number]): boolean =>
-      domains.has(domainOf(node, term.key)!);
-    if (counts.affinity.some(({ term }) => domainOf(node, term.key) === undefined))
-      return unresolvable("node(s) didn't match pod affinity rules");
-    if (!counts.affinity.every(near)) {
-      const nobodyYet = counts.affinity.every(({ domains }) => domains.size === 0);
-      if (!nobodyYet || !counts.selfMatches) return unresolvable("node(s) didn't match pod affinity rules");
-    }
+    if (!isNear(counts, node)) return unresolvable("node(s) didn't match pod affinity rules");
     if (isIn(counts.avoided, node)) return unschedulable("node(s) didn't match pod anti-affinity rules");
     if (isIn(counts.refused, node))
       return unschedulable("node(s) didn't satisfy existing pods anti-affinity rules");
     return undefined;
   },
-  preScore: (state, pod, nodes) => {
+  preScore: (state, pod, feasible) => {
+    // Pods on nodes where this one can't go make their neighbours as near.
+    const nodes = state.read(allNodesKey) ?? feasible;
     const own = pod.spec.affinity;
     const prefers = own?.podAffinity?.[preferred] ?? own?.podAntiAffinity?.[preferred];
     if (!prefers && nodes.every((node) => node.podsWithAffinity === 0)) return skip;

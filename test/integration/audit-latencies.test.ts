@@ -11,10 +11,10 @@ import { startTestControlPlane } from '../../src/controlplane/testing/test-contr
 import { startWebhookServer } from '../harness/webhook-server.ts';
 
 let skippedMs = 0;
-/** The machine's, but for what a webhook says that it took. */
+/** What a webhook says that it took, and hardly anything else: a busy machine makes no request slow. */
 const clock: Clock = {
   now: () => systemClock.now(),
-  monotonic: () => systemClock.monotonic() + skippedMs,
+  monotonic: () => systemClock.monotonic() / 1_000 + skippedMs,
   timer: (ms, run) => systemClock.timer(ms, run),
   sleep: (ms, signal) => systemClock.sleep(ms, signal),
 };
@@ -84,7 +84,7 @@ test('a fast request is told without them', async () => {
   assert.deepEqual(latencies(), {});
 });
 
-test('of a slow one each layer is told: mutating webhooks together, of validating ones the slowest', async () => {
+test('of a slow one each layer is told, of mutating webhooks all together', async () => {
   await hook('mutating', 200);
   await hook('mutating', 300);
   await hook('validating', 400);
@@ -93,8 +93,8 @@ test('of a slow one each layer is told: mutating webhooks together, of validatin
   const { total, etcd, authorization, ...layers } = latencies();
   const mutating = layers['mutating-webhook'] ?? 0;
   const validating = layers['validating-webhook'] ?? 0;
-  assert.ok(mutating >= 500 && mutating < 900, JSON.stringify(layers));
-  assert.ok(validating >= 400 && validating < 800, JSON.stringify(layers));
+  assert.ok(mutating >= 500 && mutating < 550, JSON.stringify(layers));
+  assert.ok(validating >= 400 && validating < 450, JSON.stringify(layers));
   assert.ok(total! >= mutating + validating, `${total}`);
   assert.ok(etcd! > 0 && authorization! > 0);
   assert.ok(layers['serialize-response-object']! > 0 && layers['transform-response-object']! > 0);

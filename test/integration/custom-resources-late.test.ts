@@ -60,7 +60,6 @@ for (const comesAgain of [false, true])
       await eventually(() => assert.ok(hook.asked.length > 0), { timeoutMs: 1_000, everyMs: 20 });
       void dry;
     });
-    const asked = hook.asked.length;
     const late = [
       plane.ask('POST', path, { metadata: { name: 'posted' } }),
       plane.ask(
@@ -70,7 +69,11 @@ for (const comesAgain of [false, true])
         { contentType: 'application/apply-patch+yaml' },
       ),
     ];
-    await eventually(() => assert.equal(hook.asked.length, asked + late.length));
+    // Not of those that were only tried: on a busy machine one of them comes as late.
+    const names = (): string[] => hook.asked.map(({ request }) => request.name ?? '');
+    await eventually(() => {
+      for (const name of ['posted', 'applied']) assert.ok(names().includes(name), name);
+    });
     const url = `${crds}/${definition.metadata.name}`;
     assert.equal((await plane.ask('DELETE', url)).status, 200);
     await eventually(async () => assert.equal((await plane.ask('GET', url)).status, 404));

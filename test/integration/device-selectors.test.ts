@@ -96,10 +96,11 @@ test('one that is too long is not read, and many of the longest keep nobody wait
     Array(2).fill('Too long: may not be more than 10240 bytes'),
   );
   const nested = `${'('.repeat(5000)}true${')'.repeat(5000)}`;
-  const started = performance.now();
+  const from = process.cpuUsage();
   const refused = await cluster.ask('POST', classes, asClass('nested', ...Array<string>(32).fill(nested)));
   assert.equal(refused.status, 422);
-  assert.ok(performance.now() - started < 5000);
+  const { user } = process.cpuUsage(from);
+  assert.ok(user < 5_000_000, `${user / 1000} ms`);
 });
 
 test('what was stored stays writable, and what changes is looked at', async () => {

@@ -55,6 +55,12 @@ test('a number that is sent with a new set holds; later nobody sets it', async (
     countOf(await ask('POST', url, set('c', 'one', { annotations: { [annotation]: '-3' } }))),
     '1',
   );
+  // The largest there is, and what Go makes of one more.
+  const [most, least] = [2n ** 63n - 1n, -(2n ** 63n)].map(String);
+  const large = await ask('POST', url, set('f', 'one', { annotations: { [annotation]: most } }));
+  assert.equal(countOf(large), most);
+  assert.equal(countOf(await ask('PATCH', `${url}/f`, { metadata: { labels: { x: 'y' } } })), most);
+  assert.equal(countOf(await ask('PUT', `${url}/f`, set('f', 'two'))), least);
 });
 
 test('what is no number is refused in upstream’s words, however long it is', async () => {

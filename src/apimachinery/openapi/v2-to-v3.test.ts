@@ -86,3 +86,19 @@ test('what is no description harms nobody', () => {
   for (let i = 0; i < 5000; i++) deep = { items: deep };
   assert.ok(JSON.stringify(schemaV3(deep)).length < 2000);
 });
+
+test('thousands of media types do not make a large schema thousands of times as large', () => {
+  const types = Array.from({ length: 5_000 }, (_, i) => `a/${i}`);
+  const schema = { type: 'object', description: 'x'.repeat(50_000) };
+  const told = pathV3({
+    post: {
+      consumes: types,
+      produces: types,
+      parameters: [{ name: 'body', in: 'body', schema }],
+      responses: { 200: { description: 'OK', schema } },
+    },
+  });
+  assert.ok(JSON.stringify(told).length < 2_000_000);
+  const { requestBody } = told['post'] as { requestBody: { content: object } };
+  assert.deepEqual(Object.keys(requestBody.content), types.slice(0, 10));
+});

@@ -29,9 +29,14 @@ export function schemaV3(schema: JsonObject, depth = 0): JsonObject {
   return Object.keys(told).length === 0 ? named : { ...told, allOf: [named] };
 }
 
+/** More than any server has; v2 names a schema once for all of them, v3 has it with each. */
+const maxMediaTypes = 10;
+
 /** The same for each media type. */
-const content = (types: readonly string[], schema: Json | undefined): JsonObject =>
-  Object.fromEntries(types.map((type) => [type, { schema: schemaV3(obj(schema)) }]));
+function content(types: readonly string[], schema: Json | undefined): JsonObject {
+  const told = { schema: schemaV3(obj(schema)) };
+  return Object.fromEntries(types.slice(0, maxMediaTypes).map((type) => [type, told]));
+}
 
 function parameterV3(parameter: JsonObject): JsonObject {
   const { schema, type, format, uniqueItems, items, enum: values, ...told } = parameter;

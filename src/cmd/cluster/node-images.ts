@@ -292,17 +292,21 @@ export async function shareLoadedImages(
   const what = missing.size === 1 ? 'the image that was' : `the ${missing.size} images that were`;
   await progress.step(`${what} loaded into others of its kind`, async (detail) =>
     withWorkFolder(clusterPaths(where.home, where.name).root, async (work) => {
+      const failures: string[] = [];
+      let cause: unknown;
       for (const [name, image] of missing) {
         detail(name);
-        await loadInto(node, image(), work).catch((cause: unknown) => {
-          throw Object.assign(
-            new ImageError(`${name} does not come to ${node.name}: ${(cause as Error).message}`, cause),
-            {
-              next: `porthole image load <archive> --name ${where.name} --node ${node.name}`,
-            },
-          );
-        });
+        try {
+          await loadInto(node, image(), work);
+        } catch (error) {
+          cause ??= error;
+          failures.push(`${name} does not come to ${node.name}: ${(error as Error).message}`);
+        }
       }
+      if (failures.length > 0)
+        throw Object.assign(new ImageError(failures.join('\n'), cause), {
+          next: `porthole image load <archive> --name ${where.name} --node ${node.name}`,
+        });
     }),
   );
 }

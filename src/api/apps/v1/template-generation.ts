@@ -43,6 +43,7 @@ export function countTemplateGeneration(set: Decoded<DaemonSet>, old: Decoded<Da
   const sent = textOf(set);
   if (sent !== undefined && sent !== before) read(sent);
   // One that was stored before they were counted may hold anything.
-  const value = /^-?\d{1,18}$/.test(before ?? '') ? BigInt(before!) : 0n;
-  keep(set, semanticEqual(set.spec?.template, old.spec?.template) ? value : value + 1n);
+  const value = /^-?\d{1,19}$/.test(before ?? '') ? BigInt(before!) : 0n;
+  const count = semanticEqual(set.spec?.template, old.spec?.template) ? value : value + 1n;
+  keep(set, BigInt.asIntN(64, count));
 }

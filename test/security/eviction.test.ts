@@ -95,3 +95,28 @@ test('a budget that its controller does not keep up with lets nobody go', async 
   );
   assert.equal(await isLeaving('full'), false);
 });
+
+test('a pod says of itself that it goes by an eviction; it says nothing when it stays', async () => {
+  await pod('told', ready);
+  const read = async (): Promise<{ uid: string; resourceVersion: string; targets: object[] }> => {
+    const { body } = await ask('GET', `${core}/pods/told`);
+    const { uid, resourceVersion } = body['metadata'] as { uid: string; resourceVersion: string };
+    const { conditions } = body['status'] as { conditions: { type: string }[] };
+    return { uid, resourceVersion, targets: conditions.filter(({ type }) => type === 'DisruptionTarget') };
+  };
+  const before = await read();
+  assert.equal((await evict('told', { dryRun: ['All'] })).status, 201);
+  assert.equal((await evict('told', { preconditions: { uid: 'another' } })).status, 409);
+  assert.equal((await evict('told', { preconditions: { resourceVersion: '1' } })).status, 409);
+  assert.deepEqual(await read(), before);
+  // What it writes of it itself is no change that somebody made meanwhile.
+  const { uid, resourceVersion } = before;
+  assert.equal((await evict('told', { preconditions: { uid, resourceVersion } })).status, 201);
+  assert.equal(await isLeaving('told'), true);
+  const [target, ...more] = (await read()).targets as { [field: string]: string }[];
+  const { status, reason, message } = target ?? {};
+  assert.deepEqual(
+    [status, reason, message, more],
+    ['True', 'EvictionByEvictionAPI', 'Eviction API: evicting', []],
+  );
+});

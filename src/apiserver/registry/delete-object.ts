@@ -75,7 +75,12 @@ async function admitDeletion(
   await store.deps.admission.validate(admission);
 }
 
-function checkPreconditions(store: StoredResource, object: JsonObject, request: DeleteOptions): void {
+/** Throws 409 when it is another object, or not as it was, than whoever asks has seen. */
+export function checkPreconditions(
+  store: Pick<StoredResource, 'declaration'>,
+  object: JsonObject,
+  request: Pick<DeleteOptions, 'uid' | 'resourceVersion'>,
+): void {
   const metadata = metadataOf(object);
   const { group, kind } = store.declaration;
   const about = { group, resource: kind };

@@ -2,6 +2,7 @@
 import { poddisruptionbudgets } from '../../api/generated/resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/types/policy-v1.ts';
+import { withCondition } from '../../apimachinery/conditions.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import {
   badRequest,
@@ -14,7 +15,7 @@ import { meta, obj, str, strs } from '../../apimachinery/json-access.ts';
 import { matchesSelector, selectorFrom } from '../../apimachinery/label-selector.ts';
 import { isInt64 } from '../../apimachinery/serializer/json-numbers.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
-import type { DeleteOptions } from '../../apiserver/registry/delete-object.ts';
+import { checkPreconditions, type DeleteOptions } from '../../apiserver/registry/delete-object.ts';
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { isPodReady, isPodTerminal, isPodTerminating } from '../../component-helpers/pod-status.ts';
@@ -135,6 +136,29 @@ async function spentNothing(
   return false;
 }
 
+/** Says in the pod's status that it is going by an eviction: policies of jobs do not count it as a failure. Answers its revision. */
+async function markEvicted(
+  { store, namespace, name, clock }: RestRequest,
+  { uid, resourceVersion }: DeleteOptions,
+): Promise<string> {
+  const pods = store('', 'pods');
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+    lastTransitionTime: rfc3339(clock.now()),
+  };
+  const mark = (current: JsonObject = {}): JsonObject => {
+    checkPreconditions(pods, current, { uid, resourceVersion });
+    const { status } = current as unknown as Pod;
+    const conditions = withCondition(status?.conditions, condition);
+    return { ...current, status: { ...status, conditions } as unknown as JsonObject };
+  };
+  const { revision } = await pods.update(namespace, name, mark, { subresource: 'status' });
+  return String(revision);
+}
+
 /** Whoever changes the pod meanwhile is not slept upon: what it became is looked at. */
 const attempts = 20;
 
@@ -147,13 +171,16 @@ export function createPodEviction(live: LiveObjects): RestHandler {
   const evict = async (request: RestRequest, eviction: JsonObject, dryRun: boolean): Promise<void> => {
     const store = request.store('', 'pods');
     const asked = deleteOptionsOf(eviction);
-    const remove = (options: DeleteOptions): Promise<unknown> =>
-      store.delete(request.namespace, request.name, options, {
-        context: undefined,
-        dryRun,
-        subresource: '',
-        fieldManager: '',
-      });
+    const remove = async (options: DeleteOptions): Promise<void> => {
+      const marked = dryRun ? undefined : await markEvicted(request, options);
+      const isHeld = marked !== undefined && options.resourceVersion !== undefined;
+      await store.delete(
+        request.namespace,
+        request.name,
+        isHeld ? { ...options, resourceVersion: marked } : options,
+        { context: undefined, dryRun, subresource: '', fieldManager: '' },
+      );
+    };
     for (let left = attempts; ; left--) {
       const pod = store.served(store.cached(request.namespace, request.name).value) as unknown as Pod;
       const pending = needsNoBudget(pod) && !isPodTerminal(pod) && !isPodTerminating(pod);

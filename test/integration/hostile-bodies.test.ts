@@ -135,9 +135,11 @@ test('continue tokens that nobody gave out lead nowhere else', async () => {
     token({ v: 'meta.k8s.io/v1', rv: 0, start: 'a' }),
     token({ v: 'v2', rv: 1, start: 'a' }),
     token({ v: 'meta.k8s.io/v1', rv: -1, start: '../../secrets/default/' }),
+    // Go's path.Clean takes the last stroke away, so it is none that upstream gave out.
+    token({ v: 'meta.k8s.io/v1', rv: -1, start: 'default/' }),
   ])
     assert.equal((await server.request('GET', `${configmaps}?limit=1&continue=${bad}`)).status, 400, bad);
-  for (const start of ['\u0000', '/', 'default/', 'zzz', '!', 'kube-system/\u0000']) {
+  for (const start of ['\u0000', '/', 'default/a', 'zzz', '!', 'kube-system/\u0000']) {
     const answer = await server.request(
       'GET',
       `${configmaps}?limit=5&continue=${token({ v: 'meta.k8s.io/v1', rv: -1, start })}`,

@@ -24,6 +24,7 @@ function base64Fault(token: string): number | undefined {
 
 /** A path that Go's path.Clean leaves as it is: it can't lead out of what is listed. */
 function isClean(start: string): boolean {
+  if (start === '/') return true;
   const parts = (start.startsWith('/') ? start.slice(1) : start).split('/');
   return parts.every((part) => part !== '' && part !== '.' && part !== '..');
 }

@@ -153,6 +153,8 @@ test('what a server says in OpenAPI v2 only is told in v3, by another name when 
   assert.notEqual(named, served.openApiV3().get('apis/f.com/v1'));
   const { bytes, hash } = await served.convertedV3(place)!();
   assert.equal(hash, named);
+  const others = await Promise.all([served.convertedV3(place)!(), served.convertedV3(place)!()]);
+  assert.ok(others.every((one) => one.bytes === bytes));
   assert.deepEqual(JSON.parse(bytes.toString()), {
     openapi: '3.0.0',
     info: { title: '', version: '' },

@@ -5,6 +5,7 @@ import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.
 import type { Json, JsonObject } from '../../apimachinery/json.ts';
 import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
+import { loadOnce } from '../../base/load-once.ts';
 import { parseLarge } from '../../client/parse-large.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
@@ -76,6 +77,8 @@ function convertedHash({ onlyV2, openApiV2 }: Server, name: string): string | un
 export class RemoteDocuments {
   readonly #config: RemoteDocumentsConfig;
   readonly #servers = new Map<string, Server>();
+  /** By group and version, for as long as the server says that: whoever asks again, or meanwhile, makes no other. */
+  readonly #converted = new WeakMap<RemoteOpenApiV2, Map<string, () => Promise<ConvertedV3>>>();
   #isClosed = false;
 
   constructor(config: RemoteDocumentsConfig) {
@@ -129,10 +132,20 @@ export class RemoteDocuments {
         const hash = convertedHash(server, name);
         const found = server.openApiV2?.found;
         if (hash === undefined || found === undefined) return undefined;
-        const own = [`/apis/${name}/`];
-        return async () => ({ hash, bytes: await convertedToV3(found, (one) => isBelow(own, one)) });
+        return this.#conversionOf(found, name, hash);
       }
     return undefined;
+  }
+
+  #conversionOf(found: RemoteOpenApiV2, name: string, hash: string): () => Promise<ConvertedV3> {
+    const known = this.#converted.get(found) ?? new Map<string, () => Promise<ConvertedV3>>();
+    this.#converted.set(found, known);
+    const own = [`/apis/${name}/`];
+    const made =
+      known.get(name) ??
+      loadOnce(async () => ({ hash, bytes: await convertedToV3(found, (one) => isBelow(own, one)) }));
+    known.set(name, made);
+    return made;
   }
 
   openApiV2(): RemoteOpenApiV2[] {

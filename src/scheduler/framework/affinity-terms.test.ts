@@ -51,7 +51,9 @@ test('a term is about the namespace of its pod, about those it names, or about a
 test('a hundred pods with thousands of terms each do not make each cycle long', () => {
   const lists = Array.from({ length: 100 }, () =>
     Array.from({ length: 1_000 }, (_, i) =>
-      term({ matchLabels: { [`k${i}`]: 'v' } }, { namespaceSelector: {} }),
+      i % 2 === 0
+        ? term({ matchExpressions: [{ key: `k${i}`, operator: 'Exists' }] }, { namespaceSelector: {} })
+        : term({ matchLabels: { [`k${i}`]: 'v' } }, { namespaceSelector: {} }),
     ),
   );
   const pod = podOf({ app: 'web', k5: 'v' });

@@ -32,20 +32,22 @@ const matches = ({ namespaces, selector }: Term, { metadata }: Pod): boolean =>
   (namespaces === 'all' || namespaces.has(metadata.namespace ?? '')) &&
   matchesSelector(selector(), metadata.labels);
 
-/** A label, and the values of which a pod must have one to match; undefined: none is easily found. */
-function neededLabel({ labelSelector }: PodAffinityTerm): readonly [string, readonly string[]] | undefined {
-  for (const key in labelSelector?.matchLabels) return [key, [labelSelector.matchLabels[key]!]];
-  const among = labelSelector?.matchExpressions?.find(({ operator }) => operator === 'In');
-  return among && [among.key, [...new Set(among.values)]];
-}
-
 const labelText = (key: string, value: string): string => `${key}=${value}`;
+
+/** Labels, or keys of labels, of which a pod must have one to match; undefined: none is easily found. */
+function neededLabels({ labelSelector }: PodAffinityTerm): readonly string[] | undefined {
+  for (const key in labelSelector?.matchLabels) return [labelText(key, labelSelector.matchLabels[key]!)];
+  const needs = labelSelector?.matchExpressions?.find(({ operator }) => ['In', 'Exists'].includes(operator));
+  if (needs === undefined) return undefined;
+  const { key, operator, values = [] } = needs;
+  return operator === 'Exists' ? [key] : [...new Set(values)].map((value) => labelText(key, value));
+}
 
 export class AffinityTerms {
   readonly all: readonly Term[];
   /** Topology keys, each once. */
   readonly keys: ReadonlySet<string>;
-  /** By a label without which they match nothing: a tenant's pods may have thousands, and all pods are asked about. */
+  /** By a label, or its key, without which they match nothing: a tenant's pods may have thousands, and all pods are asked about. */
   readonly #byLabel = new Map<string, Term[]>();
   readonly #others: Term[] = [];
 
@@ -54,9 +56,9 @@ export class AffinityTerms {
     this.all = sent.map((one, at) => termOf(own, one, at));
     this.keys = new Set(this.all.map(({ key }) => key));
     for (const term of this.all) {
-      const needed = neededLabel(plainTerm(sent[term.at]!));
+      const needed = neededLabels(plainTerm(sent[term.at]!));
       if (needed === undefined) this.#others.push(term);
-      else for (const value of needed[1]) this.#put(labelText(needed[0], value), term);
+      else for (const label of needed) this.#put(label, term);
     }
   }
 
@@ -72,8 +74,8 @@ export class AffinityTerms {
     if (this.#byLabel.size === 0) return;
     const labels = pod.metadata.labels ?? {};
     for (const key of Object.keys(labels))
-      for (const term of this.#byLabel.get(labelText(key, labels[key]!)) ?? [])
-        if (matches(term, pod)) told(term);
+      for (const label of [key, labelText(key, labels[key]!)])
+        for (const term of this.#byLabel.get(label) ?? []) if (matches(term, pod)) told(term);
   }
 
   matchAll(pod: Pod): boolean {

@@ -1,6 +1,7 @@
 // A container runtime without containers: sandboxes and containers are state machines with a clock. Nothing runs.
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { simulatedNodeLabel } from '../../component-helpers/simulated-nodes.ts';
 import type { Cri, ImageService, RuntimeService } from '../../rpc-api/cri.ts';
 import type * as v1 from '../../rpc-api/generated/cri-v1.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
@@ -8,7 +9,7 @@ import { annotationSimulatedExitCode, annotationSimulatedRunSeconds } from '../p
 import { createAddressPool } from './address-pool.ts';
 
 /** Every node of a simulated runtime says so. */
-export const simulatedLabels: Readonly<Record<string, string>> = { 'porthole.dev/simulated': 'true' };
+export const simulatedLabels: Readonly<Record<string, string>> = { [simulatedNodeLabel]: 'true' };
 
 export interface SimulatedCriOptions {
   readonly clock: Clock;

@@ -12,7 +12,16 @@ interface Given {
   readonly addresses?: readonly string[];
   readonly ready?: boolean;
   readonly addressType?: string;
+  /** Of the first slice's endpoints. */
+  readonly nodeName?: string;
+  /** Addresses of a further endpoint, of a node that runs. */
+  readonly more?: readonly string[];
 }
+
+const labelled: Readonly<Record<string, object>> = {
+  paper: { 'porthole.dev/simulated': 'true' },
+  real: {},
+};
 
 function resolve(given: Given | undefined, port = 443): string {
   const {
@@ -20,6 +29,8 @@ function resolve(given: Given | undefined, port = 443): string {
     addresses = [],
     ready,
     addressType = 'IPv4',
+    nodeName,
+    more = [],
   } = given ?? {};
   const slice = (name: string): object => ({
     metadata: { labels: { 'kubernetes.io/service-name': name } },
@@ -28,10 +39,16 @@ function resolve(given: Given | undefined, port = 443): string {
       { name: 'other', port: 1 },
       { name: 'https', port: 8443 },
     ],
-    endpoints: [{ addresses, conditions: { ready } }],
+    endpoints: [
+      { addresses: more, conditions: { ready }, nodeName: 'real' },
+      { addresses, conditions: { ready }, nodeName },
+    ],
   });
   const live = {
-    get: (_: ResourceRef, name: string) => (given && name === 'hook' ? { spec } : undefined),
+    get: ({ resource }: ResourceRef, name: string) => {
+      if (resource === 'nodes') return labelled[name] && { metadata: { labels: labelled[name] } };
+      return given && name === 'hook' ? { spec } : undefined;
+    },
     list: () => [slice('another'), slice('hook')],
   } as unknown as LiveObjects;
   const endpoints = serviceEndpoints({ live, pick: (below) => below - 1, isMachine: (ip) => ip === machine });
@@ -63,6 +80,17 @@ test("what is not there is told in upstream's words", () => {
     resolve({ addresses: ['a.b'], addressType: 'FQDN' }),
     'no endpoints available for service "hook"',
   );
+});
+
+test('nobody dials the address of a simulated pod, and who wanted to is told why', () => {
+  const addresses = ['10.244.0.7'];
+  assert.equal(
+    resolve({ addresses, nodeName: 'paper' }),
+    'no endpoints that run for service "hook": its pods are on simulated nodes, where nothing runs and nobody answers',
+  );
+  assert.equal(resolve({ addresses, nodeName: 'paper', more: ['10.244.1.9'] }), '10.244.1.9 8443');
+  for (const nodeName of ['real', 'gone', '', undefined])
+    assert.equal(resolve({ addresses, nodeName: nodeName as string }), '10.244.0.7 8443', String(nodeName));
 });
 
 test('slices lead neither to the machine of the server nor to what only it can reach', () => {

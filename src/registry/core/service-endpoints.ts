@@ -1,9 +1,10 @@
 // Which address is behind a port of a Service: for whoever calls it from this server, which is not in the pod network's proxies.
-import { endpointslices, services } from '../../api/generated/resources.ts';
+import { endpointslices, nodes, services } from '../../api/generated/resources.ts';
 import type { ServicePort } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { notFound, serviceUnavailable } from '../../apimachinery/errors.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import { simulatedNodeLabel } from '../../component-helpers/simulated-nodes.ts';
 import { assertProxyable, type MachineAddress } from './proxy.ts';
 
 export interface ServiceEndpointsDeps {
@@ -17,13 +18,40 @@ interface Endpoint {
   readonly port: number;
 }
 
-const endpointsOf = (slice: EndpointSlice, { name = '' }: ServicePort): Endpoint[] => {
+/** Of a slice: who claims to be there. */
+interface Candidate extends Endpoint {
+  readonly nodeName: string | undefined;
+}
+
+const endpointsOf = (slice: EndpointSlice, { name = '' }: ServicePort): Candidate[] => {
   const port = slice.ports?.find((one) => (one.name ?? '') === name)?.port;
   if (slice.addressType === 'FQDN' || port === undefined) return [];
   return (slice.endpoints ?? [])
     .filter(({ conditions }) => conditions?.ready !== false)
-    .flatMap(({ addresses }) => addresses.map((host) => ({ host, port })));
+    .flatMap(({ addresses, nodeName }) => addresses.map((host) => ({ host, port, nodeName })));
 };
+
+/**
+ * One of them that runs. The address of a simulated pod leads nowhere, or to whoever has it in the network outside: who
+ * asked there would hear of a foreign certificate, or hand its credentials to a stranger. Throws StatusError.
+ */
+function choose(
+  { live, pick }: Pick<ServiceEndpointsDeps, 'live' | 'pick'>,
+  found: readonly Candidate[],
+  service: string,
+): Candidate {
+  const runs = ({ nodeName = '' }: Candidate): boolean =>
+    nodeName === '' || live.get(nodes, nodeName)?.metadata.labels?.[simulatedNodeLabel] !== 'true';
+  if (found.length === 0) throw serviceUnavailable(`no endpoints available for service ${service}`);
+  const first = found[pick(found.length)]!;
+  if (runs(first)) return first;
+  const running = found.filter(runs);
+  if (running.length === 0)
+    throw serviceUnavailable(
+      `no endpoints that run for service ${service}: its pods are on simulated nodes, where nothing runs and nobody answers`,
+    );
+  return running[pick(running.length)]!;
+}
 
 /**
  * For webhooks and extension servers: an administrator names the Service, and its certificate tells whether it is the
@@ -43,9 +71,7 @@ export const serviceEndpoints =
       .list(endpointslices, { namespace })
       .filter((slice) => slice.metadata.labels?.['kubernetes.io/service-name'] === name)
       .flatMap((slice) => endpointsOf(slice, wanted));
-    if (found.length === 0)
-      throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
-    const endpoint = found[pick(found.length)]!;
-    assertProxyable(endpoint.host, isMachine);
-    return endpoint;
+    const { host, port: reached } = choose({ live, pick }, found, JSON.stringify(name));
+    assertProxyable(host, isMachine);
+    return { host, port: reached };
   };

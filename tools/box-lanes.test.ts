@@ -7,10 +7,8 @@ test('three boxes always, more while the processors are idle and the last start 
   const rows: [number, number, number, boolean][] = [
     [0, 0, 0, true],
     [2, 0, 0, true],
-    [3, 0.15, 60_000, false],
-    [3, 0.2, 60_000, true],
-    [4, 0.2, 60_000, false],
-    [4, 0.5, 60_000, true],
+    [3, 0.2, 60_000, false],
+    [3, 0.5, 60_000, true],
     [3, 0.5, 5_000, false],
     [5, 0.9, 60_000, true],
     [6, 1, 60_000, false],

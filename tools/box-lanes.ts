@@ -12,18 +12,13 @@ export interface BoxesNow {
 const always = 3;
 /** With five at once whatever the processors did, single tests took longer than they may. */
 const most = 6;
-/** For the fourth: a whole run of three took 0.77 of two processors, and was never idle enough for what the others need. */
-const idleEnoughForOneMore = 0.2;
 /** More than a box takes on average, and it does not take it evenly. */
 const idleEnough = 0.35;
 /** A cluster's start takes a processor for itself: what a box takes shows after that. */
 const settledMs = 20_000;
 
-export function startsAnotherBox({ running, idle, sinceLastStartMs }: BoxesNow): boolean {
-  if (running < always) return true;
-  const enough = running === always ? idleEnoughForOneMore : idleEnough;
-  return running < most && idle >= enough && sinceLastStartMs >= settledMs;
-}
+export const startsAnotherBox = ({ running, idle, sinceLastStartMs }: BoxesNow): boolean =>
+  running < always || (running < most && idle >= idleEnough && sinceLastStartMs >= settledMs);
 
 interface Processor {
   readonly times: {

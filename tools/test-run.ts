@@ -145,6 +145,9 @@ const endWhenSilent = (child: ChildProcess, ms: number, totals: Totals): NodeJS.
       `FAIL  no test has ended for ${ms / 1000} s: a file does not end, or a test ignores its time`,
     );
     child.kill();
+    // A box's first process ignores it, and all that is in the box ends with that.
+    const hard = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    child.once('exit', () => clearTimeout(hard));
   }, ms);
 
 const indent = (text: string): string =>

@@ -118,11 +118,14 @@ test(
       },
       { timeoutMs: 30_000 },
     );
-    const state = JSON.parse(readFileSync(join(paths.root, 'supervisor.json'), 'utf8')) as {
-      processes: { role: string; answered?: boolean; restarts: number }[];
-    };
-    const server = state.processes.find(({ role }) => role === 'server');
-    assert.deepEqual([server?.answered, server?.restarts], [true, 0]);
+    // It may not have been asked for the first time yet.
+    await eventually(() => {
+      const state = JSON.parse(readFileSync(join(paths.root, 'supervisor.json'), 'utf8')) as {
+        processes: { role: string; answered?: boolean; restarts: number }[];
+      };
+      const server = state.processes.find(({ role }) => role === 'server');
+      assert.deepEqual([server?.answered, server?.restarts], [true, 0]);
+    });
   },
 );
 

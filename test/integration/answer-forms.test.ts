@@ -487,7 +487,7 @@ test('options of lists and watches are refused in upstream’s order and words',
       'incorrect encoded start resourceVersion (version meta.k8s.io/v1)',
     ],
     [encoded({ v: 'meta.k8s.io/v1', rv: 1 }), 'encoded start key empty (version meta.k8s.io/v1)'],
-    ...['../../secrets', 'a//b', 'a/', '/', '.'].map(
+    ...['../../secrets', 'a//b', 'a/', '.'].map(
       (start) => [encoded({ v: 'meta.k8s.io/v1', rv: 1, start }), start] as const,
     ),
   ];

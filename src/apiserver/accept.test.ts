@@ -32,15 +32,16 @@ test('a clause is taken as a whole: one parameter that does not fit leaves it ou
 });
 
 test('a long header costs no more than a short one, and is not kept for ever', () => {
-  const start = performance.now();
+  const before = process.cpuUsage();
   for (const piece of [' ', ',', ';', '=', '/', '*/*;q=0.1,', 'a/b;c=d,', 'a/b;q=1e999,'])
     parseAccept(piece.repeat(1_000_000 / piece.length));
-  assert.ok(performance.now() - start < 3000);
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 3_000_000);
   let read = 0;
   const reading = rememberingHeaders(() => ++read);
   for (let i = 0; i < 1000; i++) reading(`a/${i}`);
-  reading('a/0');
-  assert.equal(read, 1000);
   reading('a/999');
+  assert.equal(read, 1000);
+  reading('a/0');
   assert.equal(read, 1001);
 });

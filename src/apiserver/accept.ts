@@ -62,14 +62,16 @@ const numberOf = (text: string): number => {
 /** Clients send a handful of different headers; an attacker may send more. */
 const maxKnown = 200;
 
-/** `read`, with what it made of the headers that came first. */
+/** `read`, with what it made of the headers that came last. */
 export function rememberingHeaders<T>(read: (header: string) => T): (header: string) => T {
   const known = new Map<string, { readonly value: T }>();
   return (header) => {
     const found = known.get(header);
     if (found !== undefined) return found.value;
     const value = read(header);
-    if (known.size < maxKnown) known.set(header, { value });
+    // The first that came goes first: what a server's clients send comes back at once.
+    if (known.size >= maxKnown) known.delete(known.keys().next().value!);
+    known.set(header, { value });
     return value;
   };
 }

@@ -9,6 +9,7 @@ import { imageName, refuseReserved } from './archive-names.ts';
 import { descriptorOf, ImageError, indexEntries, isRecord, platformOf } from './image-index.ts';
 import { openKept } from './kept-layer.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
+import { blobName } from './oci-layout.ts';
 import { strictTar } from './strict-tar.ts';
 import { type Packing, packingOf, unpacked } from './unpacked.ts';
 
@@ -343,7 +344,7 @@ function refuseLayer(blob: Blob, name: string, os: string): void {
 }
 
 function blobOf(blobs: ReadonlyMap<string, Blob>, digest: string, size: number, what: string): Blob {
-  const blob = blobs.get(`blobs/${digest.replace(':', '/')}`);
+  const blob = blobs.get(blobName(digest));
   if (!blob) throw new ImageError(`${what} ${digest} is not in the archive`);
   if (blob.size !== size) throw new ImageError(`${what} ${digest} has ${blob.size} bytes, not ${size}`);
   return blob;

@@ -2,17 +2,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { blobFile } from '../rpc-api/containerd-content.ts';
 import type { Blob } from './check-archive.ts';
-import { type ImageForNode, imageForNode } from './image-for-node.ts';
+import { type ImageForNode, imageForNode, listIn } from './image-for-node.ts';
 import { descriptorOf, ImageError, indexEntries, isRecord, type NodePlatform } from './image-index.ts';
+import { blobName, ociMediaTypes } from './oci-layout.ts';
 
 export interface HeldImage {
   readonly name: string;
   /** Of its index or manifest. */
   readonly digest: string;
 }
-
-const blobName = (digest: string): string => `blobs/${digest.replace(':', '/')}`;
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
 /** Throws ImageError when the folder lacks a part of it that the node needs. `contentRoot`: containerd's root folder. */
 export function heldImage(contentRoot: string, held: HeldImage, node: NodePlatform): ImageForNode {
@@ -31,7 +29,7 @@ export function heldImage(contentRoot: string, held: HeldImage, node: NodePlatfo
     for (const entry of indexEntries(document) ?? []) if (!entry.isAttestation) readWithin(entry.digest);
     if (!isRecord(document) || !isRecord(document['config'])) return;
     documentOf(descriptorOf(document['config'], 'config').digest);
-    for (const layer of listOf(document['layers'])) {
+    for (const layer of listIn(document['layers'])) {
       const { digest: layerDigest, size } = descriptorOf(layer, 'layer');
       const file = blobFile(contentRoot, layerDigest);
       if (existsSync(file)) blobs.set(blobName(layerDigest), { digest: layerDigest, size, file });
@@ -53,7 +51,5 @@ export function heldImage(contentRoot: string, held: HeldImage, node: NodePlatfo
 const mediaTypeOf = (document: unknown): string => {
   const own = isRecord(document) ? document['mediaType'] : undefined;
   if (typeof own === 'string') return own;
-  return indexEntries(document)
-    ? 'application/vnd.oci.image.index.v1+json'
-    : 'application/vnd.oci.image.manifest.v1+json';
+  return indexEntries(document) ? ociMediaTypes.index : ociMediaTypes.manifest;
 };

@@ -11,6 +11,7 @@ import {
   platformOf,
   selectManifest,
 } from './image-index.ts';
+import { blobName, ociMediaTypes } from './oci-layout.ts';
 
 /** A layer that was kept when it was checked. */
 export interface KeptBlob {
@@ -27,14 +28,8 @@ export interface ImageForNode {
 
 type Blobs = CheckedArchive['blobs'];
 
-const mediaTypes = {
-  manifest: 'application/vnd.oci.image.manifest.v1+json',
-  config: 'application/vnd.oci.image.config.v1+json',
-  layer: 'application/vnd.oci.image.layer.v1.tar',
-} as const;
-
-const blobName = (digest: string): string => `blobs/${digest.replace(':', '/')}`;
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+export const listIn = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? (value as unknown[]) : [];
 
 /** An index names the platform, or else the configuration does. */
 function withPlatform(entry: ManifestEntry, blobs: Blobs): ManifestEntry {
@@ -71,7 +66,7 @@ export function chooseManifests(
   tag?: string,
 ): readonly object[] {
   const entries = indexEntries(root) ?? [];
-  const raw = listOf(isRecord(root) ? root['manifests'] : undefined);
+  const raw = listIn(isRecord(root) ? root['manifests'] : undefined);
   const images = Map.groupBy(entries.keys(), (at) => tag ?? imageName(raw[at]));
   return [...images].flatMap(([name, positions]) => {
     if (name === undefined) return [];
@@ -95,25 +90,25 @@ const describe = (mediaType: string, { digest, size }: Pick<Blob, 'digest' | 'si
 /** What an older `docker save` writes, as an index and manifests of OCI's layout: containerd makes the same of it. */
 function fromDocker(blobs: Blobs): { readonly root: object; readonly blobs: Blobs } {
   const all = new Map(blobs);
-  const manifests = listOf(blobs.get('manifest.json')?.document).flatMap((value) => {
+  const manifests = listIn(blobs.get('manifest.json')?.document).flatMap((value) => {
     const image = isRecord(value) ? value : {};
     const config = blobs.get(String(image['Config']))!;
-    const layers = listOf(image['Layers']).map((name) => blobs.get(String(name))!);
+    const layers = listIn(image['Layers']).map((name) => blobs.get(String(name))!);
     const packed = ({ packing }: Blob): string =>
-      packing === undefined ? mediaTypes.layer : `${mediaTypes.layer}+${packing}`;
+      packing === undefined ? ociMediaTypes.layer : `${ociMediaTypes.layer}+${packing}`;
     const document = {
       schemaVersion: 2,
-      mediaType: mediaTypes.manifest,
-      config: describe(mediaTypes.config, config),
+      mediaType: ociMediaTypes.manifest,
+      config: describe(ociMediaTypes.config, config),
       layers: layers.map((layer) => describe(packed(layer), layer)),
     };
     const bytes = Buffer.from(JSON.stringify(document));
     const manifest = { size: bytes.length, digest: `sha256:${sha256Hex(bytes)}`, bytes, document };
     for (const blob of [manifest, config, ...layers]) all.set(blobName(blob.digest), blob);
-    const tags = listOf(image['RepoTags']).filter((tag) => typeof tag === 'string');
+    const tags = listIn(image['RepoTags']).filter((tag) => typeof tag === 'string');
     const names = tags.length === 0 ? [''] : tags.map(String);
     return names.map((name) => ({
-      ...describe(mediaTypes.manifest, manifest),
+      ...describe(ociMediaTypes.manifest, manifest),
       annotations: { 'io.containerd.image.name': name },
     }));
   });
@@ -150,7 +145,7 @@ export function imageForNode(
     const manifest = keepDocument(digestOf(entry));
     if (!isRecord(manifest)) continue;
     keepDocument(digestOf(manifest['config']));
-    for (const layer of listOf(manifest['layers'])) {
+    for (const layer of listIn(manifest['layers'])) {
       const { digest, size, file } = needed(digestOf(layer));
       if (file === undefined) throw new ImageError(`layer ${digest} was not kept`);
       layers.set(digest, { digest, size, file });

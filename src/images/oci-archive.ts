@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Pack, pack } from 'tar-stream';
 import { sha256Running } from '../component-base/content-hash.ts';
 import { sha256Hex } from '../crypto/digests.ts';
+import { blobName, ociMediaTypes } from './oci-layout.ts';
 
 export interface ImageConfig {
   readonly Entrypoint?: readonly string[];
@@ -32,13 +33,6 @@ export interface Descriptor {
   readonly size: number;
 }
 
-const mediaTypes = {
-  index: 'application/vnd.oci.image.index.v1+json',
-  manifest: 'application/vnd.oci.image.manifest.v1+json',
-  config: 'application/vnd.oci.image.config.v1+json',
-  layer: 'application/vnd.oci.image.layer.v1.tar',
-} as const;
-
 type Blobs = Map<string, Buffer | { readonly file: string; readonly size: number }>;
 
 async function digestOfFile(file: string): Promise<string> {
@@ -58,14 +52,14 @@ async function addLayer(blobs: Blobs, file: string): Promise<Descriptor> {
   const { size } = await stat(file);
   const digest = `sha256:${await digestOfFile(file)}`;
   blobs.set(digest, { file, size });
-  return { mediaType: mediaTypes.layer, digest, size };
+  return { mediaType: ociMediaTypes.layer, digest, size };
 }
 
 async function addPart(blobs: Blobs, part: ImagePart): Promise<Descriptor & { readonly platform: object }> {
   const layers: Descriptor[] = [];
   for (const file of part.layers) layers.push(await addLayer(blobs, file));
   const osVersion = part.osVersion === undefined ? {} : { 'os.version': part.osVersion };
-  const config = addJson(blobs, mediaTypes.config, {
+  const config = addJson(blobs, ociMediaTypes.config, {
     architecture: part.architecture,
     os: part.os,
     ...osVersion,
@@ -77,9 +71,9 @@ async function addPart(blobs: Blobs, part: ImagePart): Promise<Descriptor & { re
       created_by: 'porthole image build-samples',
     })),
   });
-  const manifest = addJson(blobs, mediaTypes.manifest, {
+  const manifest = addJson(blobs, ociMediaTypes.manifest, {
     schemaVersion: 2,
-    mediaType: mediaTypes.manifest,
+    mediaType: ociMediaTypes.manifest,
     config,
     layers,
   });
@@ -94,7 +88,7 @@ async function addBlob(
   digest: string,
   blob: Buffer | { file: string; size: number },
 ): Promise<void> {
-  const name = `blobs/${digest.replace(':', '/')}`;
+  const name = blobName(digest);
   if (Buffer.isBuffer(blob)) {
     add(tar, name, blob);
     return;
@@ -113,9 +107,9 @@ export async function writeImageArchive(
   const manifests: (Descriptor & { readonly platform: object })[] = [];
   for (const part of parts) manifests.push(await addPart(blobs, part));
   const [single] = manifests;
-  const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests };
+  const index = { schemaVersion: 2, mediaType: ociMediaTypes.index, manifests };
   const root: Descriptor =
-    manifests.length === 1 && single ? single : addJson(blobs, mediaTypes.index, index);
+    manifests.length === 1 && single ? single : addJson(blobs, ociMediaTypes.index, index);
   const annotations = {
     'io.containerd.image.name': reference,
     'org.opencontainers.image.ref.name': reference,

@@ -35,7 +35,7 @@ export interface PlaceCluster {
   readonly mirrorPorts: readonly number[];
   /** Pods and nodes reach all that this machine reaches. */
   readonly machineAccess: boolean;
-  /** Called before anything is made that only the record leads back to. */
+  /** Called before anything is made that only the record leads back to, the claim among it. */
   readonly record: (choice: AddressChoice) => void;
 }
 
@@ -110,8 +110,8 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
     const port = await choosePort(state, others);
     const dnsPort = await chooseDnsPort(state);
     const registryPort = await chooseRegistryPort(options);
-    claims.keep({ id, home, name, clusterCidr, port });
     record({ clusterCidr, port, dnsPort, registryPort });
+    claims.keep({ id, home, name, clusterCidr, port });
     const registryPorts = new Set([registryPort, ...options.mirrorPorts].filter((one) => one !== undefined));
     const fabric: Fabric = await createFabric(ports, {
       clusterName: id,
@@ -155,10 +155,10 @@ export function placeCluster(options: PlaceCluster): Promise<PlacedCluster> {
   return withMachineClaims(linuxProcesses, { id }, async (claims) => {
     if (state.runtime === 'containerd') return placeOnFabric(options, claims);
     const port = await choosePort(state, claims.others);
-    claims.keep({ id, home, name, port });
     const clusterCidr = state.clusterCidr ?? usualClusterCidr;
     const choice = { clusterCidr, port, dnsPort: undefined, registryPort: undefined };
     record(choice);
+    claims.keep({ id, home, name, port });
     return {
       ...choice,
       gateway: '127.0.0.1',

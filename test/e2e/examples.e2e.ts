@@ -157,7 +157,10 @@ describe('the founding document’s own manifests', () => {
   test('a DaemonSet of extensions/v1beta1 is refused, and the server names apps/v1', limit, async () => {
     const applied = await kubectl.run(['apply', '-f', '-'], { input: oldDaemonSet });
     assert.equal(applied.code, 1);
-    assert.match(applied.stderr, /no matches for kind "DaemonSet" in version "extensions\/v1beta1"/);
+    assert.match(
+      applied.stderr,
+      /Warning: extensions\/v1beta1 is served no more: use apps\/v1 for DaemonSet.*\n.*no matches for kind "DaemonSet" in version "extensions\/v1beta1"/,
+    );
     const path = '/apis/extensions/v1beta1/namespaces/default/daemonsets';
     const raw = await kubectl.run(['create', '--raw', path, '-f', '-'], { input: oldDaemonSet });
     assert.equal(raw.code, 1);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
 import type { UserInfo } from '../../src/apiserver/authentication/user-info.ts';
 import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
@@ -35,11 +36,14 @@ const answers: Readonly<Record<string, object>> = {
   allowed: { allowed: true },
   denied: { denied: true, reason: 'not today' },
   both: { allowed: true, denied: true },
+  half: { allowed: true },
 };
 const service = await startHttpsService((_, __, body) => {
   const { spec } = body as { spec: Spec };
   seen.push(spec);
-  if (spec.user === 'broken') return { status: 503, body: 'down' };
+  const { verb } = spec.resourceAttributes ?? {};
+  if (spec.user === 'broken' || (spec.user === 'half' && verb === 'create'))
+    return { status: 503, body: 'down' };
   if (spec.user === 'moved') return { status: 307, headers: { location: 'https://127.0.0.1:1/' }, body: {} };
   return { body: { status: answers[spec.user] ?? { allowed: false } } };
 });
@@ -160,6 +164,25 @@ test('a webhook that cannot be asked does as its policy says', async () => {
     assert.match(await list(alone, name), /^500 Internal Server Error: .*: status (503|307)\n$/, name);
     assert.equal(await list(opened, name), 'allowed', name);
   }
+});
+
+test('who is asked a second time, as for an upgrade, and fails, is told as a fault as well', async () => {
+  const { controlPlane } = await planeWith(webhook(), rbac);
+  const exec = (upgrade: boolean) =>
+    controlPlane.handle({
+      method: 'GET',
+      url: '/api/v1/namespaces/default/pods/web/exec?command=id',
+      headers: upgrade ? { connection: 'Upgrade', upgrade: 'websocket' } : {},
+      readBody: async () => Buffer.alloc(0),
+      signal: new AbortController().signal,
+      remoteAddress: '192.0.2.7',
+      user: user('half'),
+      ...(upgrade ? { upgrade: { socket: new PassThrough(), head: Buffer.alloc(0) } } : {}),
+    });
+  assert.notEqual((await exec(false)).status, 500);
+  const { status, body } = await exec(true);
+  assert.equal(status, 500);
+  assert.match(String(body), /^Internal Server Error: .*: status 503\n$/);
 });
 
 test('what webhooks do is counted: tries, how long they took, and whom they let pass unasked', async () => {

@@ -316,7 +316,11 @@ test('the file is read again while the server runs; a bad one changes nothing', 
 test('who is anonymous stays as it was at the start; the file that holds is told by its digest', async () => {
   const anonymous = { enabled: true, conditions: [{ path: '/livez' }] };
   const file = fileOf({ ...configuration(byClaims), anonymous });
-  const { ask, text } = await planeWith({ authenticationConfig: file });
+  const followed = await planeWith({ authenticationConfig: file });
+  const { ask, text } = followed;
+  await whoAmI(followed, signToken(rsa, claims()));
+  const looks = /jwks_fetch_last_timestamp_seconds\{/;
+  assert.match(await text(), looks);
   const digest = async (): Promise<string | undefined> =>
     /^apiserver_authentication_config_controller_last_config_info\{.*hash="sha256:(\w+)"\} 1$/m.exec(
       await text(),
@@ -327,13 +331,16 @@ test('who is anonymous stays as it was at the start; the file that holds is told
     writeFileSync(`${file}.new`, content);
     renameSync(`${file}.new`, file);
   };
-  replace(JSON.stringify({ ...configuration(byClaims), anonymous: { enabled: true } }));
+  replace(JSON.stringify({ ...configuration(), anonymous: { enabled: true } }));
   const failures = /automatic_reloads_total\{apiserver_id_hash="[^"]+",status="failure"\} 1$/m;
   await eventually(async () => assert.match(await text(), failures));
   assert.equal((await ask('GET', '/readyz', undefined, { anonymous: true })).status, 401);
+  assert.match(await text(), looks, 'what is told of issuers that still hold');
   const second = JSON.stringify({ ...configuration(byClaims), anonymous }, undefined, 1);
   replace(second);
   await eventually(async () => assert.equal(await digest(), sha256Hex(second)));
+  replace(JSON.stringify({ ...configuration(), anonymous }));
+  await eventually(async () => assert.doesNotMatch(await text(), looks));
 });
 
 test('anonymous requests see the paths that the file names', async () => {

@@ -36,6 +36,7 @@ export const authorizationFilter =
       const asCreate = { ...attributes, verb: 'create' };
       const second = await authorizer.authorize(asCreate);
       if (second.decision !== 'allow') {
+        if (second.error !== undefined) return failed(context, second.error);
         if (context.audit !== undefined) annotate(context, second.decision, second.reason);
         return forbiddenResponse(context, forbiddenBy(asCreate, second.reason));
       }

@@ -71,6 +71,8 @@ const getJsonBy =
 export interface Current {
   readonly tokens: TokenAuthenticator;
   readonly anonymous: AnonymousConfiguration | undefined;
+  /** Whom it trusts, by their addresses. */
+  readonly issuers: readonly string[];
 }
 
 function rulesOf(flags: AuthenticationFlags): ConfigurationRules {
@@ -144,13 +146,14 @@ function createCurrent(
     observe: (issuer, result, seconds) =>
       latency.observe({ result, jwt_issuer_hash: `sha256:${sha256Hex(issuer)}` }, seconds),
   });
-  return { tokens, anonymous };
+  return { tokens, anonymous, issuers: jwt.map(({ issuer }) => issuer?.url ?? '') };
 }
 
-/** The file's, now and after each change of it; one that can't be used changes nothing. */
+/** The file's, now and after each change of it; one that can't be used changes nothing. `took`: what holds from now on. */
 function followFile(
   file: string,
   make: (text: string) => Current,
+  took: (current: Current) => void,
   { clock, log, metrics, serverId, everyMs = 60_000 }: ConfiguredDependencies,
 ): { readonly now: () => Current; stop(): void } {
   const { reloads, lastReload, configuration } = reloadMetrics(metrics);
@@ -167,6 +170,7 @@ function followFile(
         if (!isDeepStrictEqual(next.anonymous, current.anonymous))
           throw new Error('anonymous: Forbidden: changed from initial configuration file');
         current = next;
+        took(current);
         hash = hashOf(text);
         told('success');
         log.info({ file }, 'reloaded authentication config');
@@ -230,11 +234,10 @@ export function configuredProviders(
       throw new Error(
         '--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
       );
-    const current = createCurrent(configuration, signingAlgorithms, getJson, deps, fetches.fetched);
-    fetches.keep((configuration.jwt ?? []).map(({ issuer }) => issuer?.url ?? ''));
-    return current;
+    return createCurrent(configuration, signingAlgorithms, getJson, deps, fetches.fetched);
   };
-  const following = ofFlag('authentication-config', file, () => followFile(file, make, deps));
+  const took = ({ issuers }: Current): void => fetches.keep(issuers);
+  const following = ofFlag('authentication-config', file, () => followFile(file, make, took, deps));
   return {
     now: following.now,
     stop() {

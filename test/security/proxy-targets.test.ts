@@ -1,4 +1,4 @@
-// Where the API server's proxies lead: to pods of the namespace, never to the machine that it runs on.
+// Where the API server's proxies lead: to pods of the namespace that run, never to the machine that it runs on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer } from '../../src/apiserver/testing/test-server.ts';
@@ -22,13 +22,20 @@ test('a podIP of the machine, slices of no pod, of another namespace or another 
     assert.ok(status === 200 || status === 201, `${method} ${path}: ${status}`);
   };
   await ok('POST', '/api/v1/namespaces', { metadata: { name: 'other' } });
-  for (const [namespace, name, podIP] of [
+  await ok('POST', '/api/v1/nodes', {
+    metadata: { name: 'paper', labels: { 'porthole.dev/simulated': 'true' } },
+  });
+  for (const [namespace, name, podIP, nodeName = ''] of [
     ['default', 'machine', machine],
     ['default', 'mine', '10.244.0.7'],
+    ['default', 'drawn', '8.8.8.8', 'paper'],
     ['other', 'theirs', '10.244.0.8'],
   ] as const) {
     const pods = `/api/v1/namespaces/${namespace}/pods`;
-    await ok('POST', pods, { metadata: { name }, spec: { containers: [{ name: 'c', image: 'x' }] } });
+    await ok('POST', pods, {
+      metadata: { name },
+      spec: { nodeName, containers: [{ name: 'c', image: 'x' }] },
+    });
     const pod = (await server.request('GET', `${pods}/${name}`)).json();
     await ok('PUT', `${pods}/${name}/status`, { ...pod, status: { podIP, podIPs: [{ ip: podIP }] } });
   }
@@ -37,6 +44,10 @@ test('a podIP of the machine, slices of no pod, of another namespace or another 
     return `${status} ${String(json()['message'])}`;
   };
   assert.equal(await answer('pods/machine:22'), '400 address not allowed');
+  assert.equal(
+    await answer('pods/https:drawn:443'),
+    '503 pod "drawn" is on a simulated node, where nothing runs and nobody answers',
+  );
 
   const targets: readonly (readonly [string, object | undefined, string, string])[] = [
     ['none', undefined, '10.244.0.7', '503 no endpoints available for service "none"'],
@@ -57,6 +68,12 @@ test('a podIP of the machine, slices of no pod, of another namespace or another 
       { namespace: 'default', name: 'gone' },
       machine,
       '503 no endpoints available for service "absent"',
+    ],
+    [
+      'drawings',
+      { namespace: 'default', name: 'drawn' },
+      '8.8.8.8',
+      '503 no endpoints that run for service "drawings": its pods are on simulated nodes, where nothing runs and nobody answers',
     ],
     ['machines', { namespace: 'default', name: 'machine' }, machine, '400 address not allowed'],
   ];

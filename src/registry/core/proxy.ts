@@ -6,9 +6,11 @@ import type { ApiResponse } from '../../apiserver/http.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { pathAfterProxy, proxyRequest, redirectToRoot } from '../../apiserver/streaming/http-proxy.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/ip.ts';
+import { simulatedNodeLabel } from '../../component-helpers/simulated-nodes.ts';
 import type { BackendTarget } from '../../wire/backend.ts';
 import { proxyOptions } from './connect-options.ts';
 import { type KubeletConnection, kubeletOf } from './pod-location.ts';
+import { type Candidate, nobodyAnswers, runningEndpoint } from './running-endpoint.ts';
 
 interface Target {
   readonly scheme: 'http' | 'https';
@@ -82,6 +84,16 @@ export const createNodeProxy = (connection: KubeletConnection): RestHandler => (
   },
 });
 
+const nodeOf = (pod: JsonObject): string => str(spec(pod)['nodeName']);
+
+/** Whether the pods of a node only pretend. */
+const simulates =
+  (request: RestRequest) =>
+  (nodeName: string): boolean => {
+    const node = nodeName === '' ? undefined : request.store('', 'nodes').find('', nodeName);
+    return node !== undefined && obj(meta(node)['labels'])[simulatedNodeLabel] === 'true';
+  };
+
 function firstPort(pod: JsonObject): number {
   for (const container of objs(spec(pod)['containers']))
     for (const port of objs(container['ports'])) return num(port['containerPort']);
@@ -99,18 +111,20 @@ export const createPodProxy = (isMachine: MachineAddress): RestHandler => ({
     const number = port === '' ? firstPort(pod) : Number(port);
     if (!Number.isInteger(number) || number < 1 || number > 65_535)
       throw badRequest(`invalid port ${JSON.stringify(port)}`);
+    if (simulates(request)(nodeOf(pod)))
+      throw serviceUnavailable(`pod ${JSON.stringify(name)} is on a simulated node, ${nobodyAnswers}`);
     return forward(request, backend(scheme, ip, number));
   },
 });
 
 /** As upstream's isValidAddress: whoever writes slices leads to pods of the namespace, not to anything else. */
-function isOfPod(request: RestRequest, endpoint: JsonObject, ip: string): boolean {
+function podAt(request: RestRequest, endpoint: JsonObject, ip: string): JsonObject | undefined {
   const target = obj(endpoint['targetRef']);
-  if (str(target['name']) === '' || str(target['namespace']) !== request.namespace) return false;
+  if (str(target['name']) === '' || str(target['namespace']) !== request.namespace) return undefined;
   const pod = request.store('', 'pods').find(request.namespace, str(target['name']));
-  if (!pod) return false;
+  if (!pod) return undefined;
   const { podIP, podIPs } = status(pod);
-  return podIP === ip || objs(podIPs).some((one) => one['ip'] === ip);
+  return podIP === ip || objs(podIPs).some((one) => one['ip'] === ip) ? pod : undefined;
 }
 
 /** A ready endpoint of the service for the port that is named, by number or by name. */
@@ -119,10 +133,7 @@ function endpointOf(
   name: string,
   port: string,
   pick: (below: number) => number,
-): {
-  readonly ip: string;
-  readonly port: number;
-} {
+): Candidate {
   const service = request.store('', 'services').find(request.namespace, name);
   if (!service) throw notFound({ group: '', resource: 'services' }, name);
   const ports = objs(spec(service)['ports']);
@@ -134,7 +145,7 @@ function endpointOf(
     throw serviceUnavailable(
       `no service port ${JSON.stringify(port)} found for service ${JSON.stringify(name)}`,
     );
-  const found: { ip: string; port: number }[] = [];
+  const found: Candidate[] = [];
   const slices = request.store('discovery.k8s.io', 'endpointslices');
   for (const item of slices.cache.list({ namespace: request.namespace, limit: 0 }).items) {
     if (item.index.labels['kubernetes.io/service-name'] !== name) continue;
@@ -144,14 +155,12 @@ function endpointOf(
     if (!target) continue;
     for (const endpoint of objs(slice['endpoints']))
       if (obj(endpoint['conditions'])['ready'] !== false)
-        for (const ip of strs(arr(endpoint['addresses'])))
-          if (isOfPod(request, endpoint, ip)) found.push({ ip, port: num(target['port']) });
+        for (const host of strs(arr(endpoint['addresses']))) {
+          const pod = podAt(request, endpoint, host);
+          if (pod) found.push({ host, port: num(target['port']), nodeName: nodeOf(pod) });
+        }
   }
-  if (found.length === 0)
-    throw serviceUnavailable(
-      `no endpoints available for service ${JSON.stringify(str(meta(service)['name']))}`,
-    );
-  return found[pick(found.length)]!;
+  return runningEndpoint(found, name, pick, simulates(request));
 }
 
 export const createServiceProxy = (
@@ -162,7 +171,7 @@ export const createServiceProxy = (
   async connect(request) {
     const { scheme, name, port } = splitProxyName(request.name);
     const endpoint = endpointOf(request, name, port, pick);
-    assertProxyable(endpoint.ip, isMachine);
-    return forward(request, backend(scheme, endpoint.ip, endpoint.port));
+    assertProxyable(endpoint.host, isMachine);
+    return forward(request, backend(scheme, endpoint.host, endpoint.port));
   },
 });

@@ -211,3 +211,27 @@ test('a node does not become more than itself', async () => {
     assert.equal(answer.status, 403, `${method} ${url} ${answer.text}`);
   }
 });
+
+test('whoever is named as somebody else with more behind it has the rights of their own name only', async () => {
+  const name = 'joint';
+  for (const [where, subject] of [
+    ['clusterrolebindings', { kind: 'Group', apiGroup: groupOfRbac, name: 'wide-group' }],
+    ['namespaces/default/rolebindings', { kind: 'User', apiGroup: groupOfRbac, name }],
+  ] as const)
+    await ask('POST', `${rbac}/${where}`, {
+      metadata: { name },
+      roleRef: { apiGroup: groupOfRbac, kind: 'ClusterRole', name: 'wide' },
+      subjects: [subject],
+    });
+  const read = async (namespace: string, who: string, ...groups: string[]): Promise<number> => {
+    const [url, asked] = [`/api/v1/namespaces/${namespace}/secrets/x`, { user: { name: who, groups } }];
+    return (await ask('GET', url, undefined, asked)).status;
+  };
+  assert.equal(await read('default', name, 'a'), 404);
+  assert.equal(await read('kube-system', name, 'a'), 403);
+  assert.equal(await read('kube-system', `default\0${name}`, 'a'), 403);
+  assert.equal(await read('kube-system', 'anybody', 'wide-group', 'a'), 404);
+  assert.equal(await read('kube-system', 'anybody\nwide-group', 'a'), 403);
+  assert.equal(await read('kube-system', 'another\nwide-group', 'a'), 403);
+  assert.equal(await read('kube-system', 'another', 'wide-group', 'a'), 404);
+});

@@ -120,6 +120,34 @@ test('a service account is bound by its name in the namespace of the binding', a
   assert.equal(await ask(authorizer, twin, 'get pods a x'), 'no-opinion');
 });
 
+test('nobody is taken for somebody else by what is in a name, whoever was asked about first', async () => {
+  const joe = { name: 'joe', groups: ['devs', 'system:authenticated'] };
+  const others = [
+    { name: 'joe\ndevs', groups: ['system:authenticated'] },
+    { name: 'joe', groups: ['devs\nsystem:authenticated'] },
+    { name: 'joe', groups: ['devs,system:authenticated'] },
+    { name: 'joe","devs', groups: ['system:authenticated'] },
+    { name: 'a\0jane', groups: ['system:authenticated'] },
+    { name: 'a', groups: ['jane'] },
+  ];
+  const mayRead = async (authorizer: Authorizer, user: typeof jane): Promise<string> =>
+    (await ask(authorizer, user, 'get pods b')).split(' ')[0]!;
+  for (const other of others)
+    for (const isFirst of [true, false]) {
+      const { authorizer } = world();
+      if (isFirst) assert.equal(await mayRead(authorizer, other), 'no-opinion', JSON.stringify(other));
+      assert.equal(await mayRead(authorizer, joe), 'allow', JSON.stringify(other));
+      assert.equal(await mayRead(authorizer, other), 'no-opinion', JSON.stringify(other));
+    }
+  // Rules of a namespace are never those of the cluster.
+  const { authorizer } = world();
+  for (const groups of [jane.groups, []]) {
+    assert.match(await ask(authorizer, { name: 'jane', groups }, 'get secrets a mine'), /^allow/);
+    assert.equal(await ask(authorizer, { name: 'a\0jane', groups }, 'get secrets  mine'), 'no-opinion');
+    assert.equal(await ask(authorizer, { name: 'ajane', groups }, 'get secrets  mine'), 'no-opinion');
+  }
+});
+
 test('names like __proto__ are names', async () => {
   const { authorizer } = world();
   for (const name of ['__proto__', 'constructor', 'toString']) {

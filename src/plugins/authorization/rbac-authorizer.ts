@@ -1,6 +1,7 @@
 // The RBAC authorizer: rules compiled once for each user and namespace, forgotten when an RBAC object changes.
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
 import type { AuthorizationDecision, Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import { KeptAnswers } from '../../base/kept-answers.ts';
 import { type CompiledRules, compileRules } from './rbac/compiled-rules.ts';
 import type { ResolvedRules, RuleResolver } from './rbac/rule-resolver.ts';
 
@@ -9,25 +10,25 @@ interface Compiled {
   readonly errors: readonly string[];
 }
 
-/** Users and namespaces whose rules are kept; past it all are forgotten and compiled anew. */
-const maxCompiled = 4096;
+/** Users and namespaces whose rules are kept. A review may ask of any user, and of any text as a namespace. */
+const bounds = { most: 4096, room: 16 << 20, longest: 64 << 10 };
 
 const aggregate = (errors: readonly string[]): string =>
   errors.length === 1 ? errors[0]! : `[${[...new Set(errors)].join(', ')}]`;
 
 export function createRbacAuthorizer(resolver: RuleResolver): Authorizer {
   let version = Number.NaN;
-  const compiled = new Map<string, Compiled>();
+  const compiled = new KeptAnswers<Compiled>(bounds);
   const compiledFor = (key: string, resolve: () => ResolvedRules): Compiled => {
     const known = compiled.get(key);
     if (known !== undefined) return known;
     const { rules, errors } = resolve();
     const made = { rules: compileRules(rules), errors };
-    if (compiled.size >= maxCompiled) compiled.clear();
-    compiled.set(key, made);
+    compiled.put(key, made);
     return made;
   };
-  const keyOf = (user: UserInfo): string => `${user.name}\n${user.groups.join('\n')}`;
+  /** Of one user only, whatever is in the names: a provider, a certificate or a review may say any. */
+  const keyOf = ({ name, groups }: UserInfo): string => JSON.stringify([name, groups]);
 
   return {
     authorize(attributes): AuthorizationDecision {
@@ -43,8 +44,8 @@ export function createRbacAuthorizer(resolver: RuleResolver): Authorizer {
       if (source !== undefined) return { decision: 'allow', reason: `RBAC: allowed by ${source}` };
       let errors = cluster.errors;
       if (namespace !== '') {
-        // A name cannot hold a NUL, so the two parts of the key never run together.
-        const local = compiledFor(`${namespace}\0${key}`, () => resolver.namespaceRulesFor(user, namespace));
+        // The user's part ends where its JSON does, so the two never run together.
+        const local = compiledFor(`${key}${namespace}`, () => resolver.namespaceRulesFor(user, namespace));
         const localSource = local.rules.allowedBy(attributes);
         if (localSource !== undefined)
           return { decision: 'allow', reason: `RBAC: allowed by ${localSource}` };

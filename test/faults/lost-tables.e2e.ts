@@ -104,6 +104,12 @@ const nft = (processes: Processes, ...command: string[]): Promise<unknown> =>
 const backTo = (processes: Processes, whole: Record<string, string[]>): Promise<void> =>
   eventually(async () => assert.deepEqual(await words(processes), whole), patience);
 
+const agentLog = async (): Promise<string> =>
+  (await cluster.porthole(['logs', 'linux-1', '--name', cluster.name])).stdout;
+/** What was done is told a moment after it. */
+const told = (check: (log: string) => void): Promise<void> =>
+  eventually(async () => check(await agentLog()), patience);
+
 test('the rules of a node, flushed, are there again, and a Service answers', long, async () => {
   const whole = await words(node);
   const names = Object.keys(whole);
@@ -111,9 +117,10 @@ test('the rules of a node, flushed, are there again, and a Service answers', lon
   await nft(node, 'flush', 'ruleset');
   await backTo(node, whole);
   await answers();
-  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
-  for (const name of names)
-    assert.equal(stdout.split(`the table ${name} was gone; written anew`).length, 2, `${name}: ${stdout}`);
+  await told((log) => {
+    for (const name of names)
+      assert.equal(log.split(`the table ${name} was gone; written anew`).length, 2, `${name}: ${log}`);
+  });
 });
 
 test('so are those of a table or a chain that was emptied, and of the machine', long, async () => {
@@ -139,9 +146,10 @@ test('so are a single rule of the Services, and what a map of them held', long, 
   await nft(node, 'flush', 'map', ...proxy, 'services');
   await backTo(node, whole);
   await answers();
-  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
-  for (const lost of ['1 of 2 rules of check-endpoints', '\\d+ of \\d+ elements of services'])
-    assert.match(stdout, new RegExp(`the table ip porthole-proxy lost ${lost}; written anew`));
+  await told((log) => {
+    for (const lost of ['1 of 2 rules of check-endpoints', '\\d+ of \\d+ elements of services'])
+      assert.match(log, new RegExp(`the table ip porthole-proxy lost ${lost}; written anew`));
+  });
 });
 
 const routes = async (processes: Processes): Promise<string[]> =>
@@ -157,13 +165,14 @@ test("so are the routes of a node, its pods' and its way out among them, and for
   await runOrThrow(node, 'ip', ['route', 'flush', 'table', 'main']);
   await eventually(async () => assert.deepEqual(await routes(node), whole), patience);
   await answers();
-  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
-  for (const said of [
-    'a setting of the network was changed; set again',
-    'routes of this machine to its cluster were gone; made anew',
-    'routes to pods of this node were gone; made anew',
-  ])
-    assert.ok(stdout.includes(said), said);
+  await told((log) => {
+    for (const said of [
+      'a setting of the network was changed; set again',
+      'routes of this machine to its cluster were gone; made anew',
+      'routes to pods of this node were gone; made anew',
+    ])
+      assert.ok(log.includes(said), said);
+  });
 });
 
 test("so are its pods' cables, with the pods left running", long, async () => {
@@ -177,8 +186,7 @@ test("so are its pods' cables, with the pods left running", long, async () => {
   await eventually(async () => assert.deepEqual(await cables(), whole), patience);
   await eventually(async () => assert.deepEqual(await routes(node), before), patience);
   await answers();
-  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
-  assert.ok(stdout.includes('the cable of a pod was gone; made anew'));
+  await told((log) => assert.ok(log.includes('the cable of a pod was gone; made anew'), log));
   const restarts = '{.items[*].status.containerStatuses[0].restartCount}';
   const { stdout: counts } = await cluster.kubectl.run(['get', 'pods', '-o', `jsonpath=${restarts}`]);
   assert.equal(counts, '0 0');
@@ -187,15 +195,12 @@ test("so are its pods' cables, with the pods left running", long, async () => {
 const images = async (): Promise<string[]> =>
   (await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'ls', '-q'])).toString().trim().split('\n');
 const ctr = (): string[] => ['--address', layout.containerdSocket, '--namespace', 'k8s.io'];
-const agentLog = async (): Promise<string> =>
-  (await cluster.porthole(['logs', 'linux-1', '--name', cluster.name])).stdout;
 
 test("a node's sandbox image, removed, is there again before a pod needs it", long, async () => {
   const pause = 'porthole.local/pause:1';
   await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'rm', '--sync', pause]);
   await eventually(async () => assert.ok((await images()).includes(pause)), patience);
-  const log = await agentLog();
-  assert.ok(log.includes('the sandbox image was gone; loaded again'), log);
+  await told((log) => assert.ok(log.includes('the sandbox image was gone; loaded again'), log));
 });
 
 /** What runs, by the ids of sandboxes. */

@@ -1,6 +1,7 @@
 // Who may use the kubelet's server: the API server is asked who a token is, and whether a user has the right.
 import { subjectaccessreviews, tokenreviews } from '../../api/generated/resources.ts';
 import type { Clock } from '../../base/clock.ts';
+import { KeptAnswers } from '../../base/kept-answers.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
@@ -27,22 +28,18 @@ export type Authorize = (request: HttpRequest, path: RequestPath) => Promise<Htt
 
 /** As upstream's kubelet: how long an answer of the API server is believed. */
 const keepMs = { token: 120_000, allowed: 300_000, denied: 30_000 } as const;
-const maxRemembered = 1000;
-
-interface Kept<T> {
-  readonly value: T;
-  readonly untilMs: number;
-}
+/** Users have as many groups as whoever vouches for them says. */
+const bounds = { most: 1000, room: 4 << 20, longest: 64 << 10 };
 
 /** Answers of the API server by what was asked. */
 function remembering<T>(clock: Clock, keepFor: (value: T) => number) {
-  const kept = new Map<string, Kept<T>>();
+  const kept = new KeptAnswers<{ readonly value: T }>(bounds);
   return async (key: string, ask: () => Promise<T>): Promise<T> => {
-    const hit = kept.get(key);
-    if (hit !== undefined && hit.untilMs > clock.monotonic()) return hit.value;
+    const hit = kept.get(key, clock.monotonic());
+    if (hit !== undefined) return hit.value;
     const value = await ask();
-    if (kept.size >= maxRemembered) kept.clear();
-    kept.set(key, { value, untilMs: clock.monotonic() + keepFor(value) });
+    const untilMs = clock.monotonic() + keepFor(value);
+    kept.put(key, { value }, { length: JSON.stringify([value]).length, untilMs });
     return value;
   };
 }

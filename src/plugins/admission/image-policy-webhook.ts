@@ -6,13 +6,15 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { bool, obj, status, str } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { Clock } from '../../base/clock.ts';
+import { KeptAnswers } from '../../base/kept-answers.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
 import { refuse } from './request/refuse.ts';
 import { requested } from './request/typed-request.ts';
 
 const auditPrefix = 'imagepolicywebhook.image-policy.k8s.io/';
 const failedOpen = 'alpha.image-policy.k8s.io/failed-open';
-const maxKnown = 1024;
+/** Whoever makes pods chooses what is asked, and the service how long it answers. */
+const bounds = { most: 1024, room: 8 << 20, longest: 64 << 10 };
 
 export interface ImagePolicyDependencies {
   readonly settings: ImagePolicySettings;
@@ -39,17 +41,19 @@ export function createImagePolicyWebhook({
   reviewer,
   clock,
 }: ImagePolicyDependencies): AdmissionPlugin {
-  const known = new Map<string, { readonly verdict: JsonObject; readonly untilMs: number }>();
+  const known = new KeptAnswers<JsonObject>(bounds);
   const remember = (key: string, verdict: JsonObject): void => {
     const ttl = bool(verdict['allowed']) ? settings.allowTtlMs : settings.denyTtlMs;
     if (ttl <= 0) return;
-    if (known.size >= maxKnown) known.clear();
-    known.set(key, { verdict, untilMs: clock.monotonic() + ttl });
+    known.put(key, verdict, {
+      length: JSON.stringify(verdict).length,
+      untilMs: clock.monotonic() + ttl,
+    });
   };
   const ask = async (spec: JsonObject): Promise<JsonObject> => {
     const key = JSON.stringify(spec);
-    const found = known.get(key);
-    if (found !== undefined && found.untilMs > clock.monotonic()) return found.verdict;
+    const found = known.get(key, clock.monotonic());
+    if (found !== undefined) return found;
     const answer = await reviewer.review({
       kind: 'ImageReview',
       apiVersion: 'imagepolicy.k8s.io/v1alpha1',

@@ -12,6 +12,7 @@ import {
   type SelectorRequirement,
 } from '../../apiserver/authorization/selector-requirements.ts';
 import type { Clock } from '../../base/clock.ts';
+import { KeptAnswers } from '../../base/kept-answers.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
 import { allHold, compileCondition } from './webhook/review-conditions.ts';
 
@@ -31,8 +32,9 @@ export interface WebhookAuthorizerOptions {
   readonly matched?: (how: 'all' | 'excluded' | 'failed', seconds: number) => void;
 }
 
-const maxKnown = 8192;
-/** What its sender made longer than this is asked for anew each time: nobody fills the memory with it. */
+/** Selectors are part of what is asked, and a reason is as long as the service likes. */
+const bounds = { most: 8192, room: 16 << 20, longest: 64 << 10 };
+/** As upstream: what its sender made longer than this is asked for anew each time. */
 const maxControlled = 10_000;
 
 /** As upstream: what can be read of a selector narrows the question; the rest is not told. */
@@ -102,7 +104,7 @@ function decisionOf(answer: JsonObject): AuthorizationDecision {
 export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
   const { reviewer, clock, version, failed } = options;
   const conditions = options.conditions.map(compileCondition);
-  const known = new Map<string, { readonly decision: AuthorizationDecision; readonly untilMs: number }>();
+  const known = new KeptAnswers<AuthorizationDecision>(bounds);
   const failure: AuthorizationDecision = {
     decision: options.failurePolicy === 'Deny' ? 'deny' : 'no-opinion',
     reason: '',
@@ -112,8 +114,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
     const { namespace, verb, group, version, resource, subresource, name, path } = a;
     const controlled = [namespace, verb, group, version, resource, subresource, name, path].join('').length;
     if (ttl <= 0 || controlled >= maxControlled) return;
-    if (known.size >= maxKnown) known.clear();
-    known.set(key, { decision, untilMs: clock.monotonic() + ttl });
+    known.put(key, decision, { length: decision.reason.length, untilMs: clock.monotonic() + ttl });
   };
   const isMeant = (spec: JsonObject): boolean => {
     const began = clock.monotonic();
@@ -129,8 +130,8 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
     const spec = specOf(a);
     if (conditions.length > 0 && !isMeant(spec)) return { decision: 'no-opinion', reason: '' };
     const key = JSON.stringify(spec);
-    const found = known.get(key);
-    if (found !== undefined && found.untilMs > clock.monotonic()) return found.decision;
+    const found = known.get(key, clock.monotonic());
+    if (found !== undefined) return found;
     const answer = await reviewer.review({
       kind: 'SubjectAccessReview',
       apiVersion: `authorization.k8s.io/${version}`,

@@ -4,15 +4,12 @@ import type {
   TokenVerdict,
 } from '../../../apiserver/authentication/token-authenticator.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { KeptAnswers } from '../../../base/kept-answers.ts';
 import { sha256Hex } from '../../../crypto/digests.ts';
 import type { TokenCacheMetrics } from './token-cache-metrics.ts';
 
-interface Known {
-  readonly verdict: TokenVerdict;
-  readonly untilMs: number;
-}
-
-const maxKnown = 4096;
+/** Who vouches for a user says how many groups there are. */
+const bounds = { most: 4096, room: 16 << 20, longest: 256 << 10 };
 
 interface Options {
   readonly clock: Clock;
@@ -34,15 +31,17 @@ export function cachedTokens(
   tokens: TokenAuthenticator,
   { clock, ttlMs, metrics }: Options,
 ): TokenAuthenticator {
-  const known = new Map<string, Known>();
+  const known = new KeptAnswers<TokenVerdict>(bounds);
   const asking = new Map<string, Promise<TokenVerdict | undefined>>();
   const fetching = underWay(metrics, 'in_flight');
   const blocked = underWay(metrics, 'blocked');
   const remember = (key: string, verdict: TokenVerdict | undefined): void => {
     const ttl = verdict === undefined ? 0 : ttlMs(verdict);
     if (verdict === undefined || ttl <= 0) return;
-    if (known.size >= maxKnown) known.clear();
-    known.set(key, { verdict, untilMs: clock.monotonic() + ttl });
+    known.put(key, verdict, {
+      length: JSON.stringify(verdict).length,
+      untilMs: clock.monotonic() + ttl,
+    });
   };
   const ask = async (
     key: string,
@@ -82,12 +81,11 @@ export function cachedTokens(
       const began = clock.monotonic();
       // What lies in memory says nothing of the tokens.
       const key = sha256Hex(JSON.stringify([token, audiences]));
-      const found = known.get(key);
-      if (found !== undefined && found.untilMs > began) {
+      const found = known.get(key, began);
+      if (found !== undefined) {
         counted('hit', began);
-        return found.verdict;
+        return found;
       }
-      known.delete(key);
       let answer = asking.get(key);
       if (answer === undefined) {
         answer = ask(key, token, audiences).finally(() => asking.delete(key));

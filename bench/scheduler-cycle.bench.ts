@@ -17,7 +17,10 @@ function podsPerSecond(nodes: number, pods: number): number {
   for (let i = 0; i < nodes; i++)
     cache.setNode(makeNode(`node-${i}`, { cpu: '4', memory: '32Gi', labels: { zone: `z${i % 3}` } }));
   const metrics = new FrameworkMetrics(createMetrics(), systemClock, 'bench');
-  const framework = new Framework(defaultPlugins({} as Client, noStorage), metrics);
+  const framework = new Framework(
+    defaultPlugins({} as Client, noStorage, () => undefined),
+    metrics,
+  );
   const queue = Array.from({ length: pods }, (_, i) => makePod(`pod-${i}`, { cpu: '100m', memory: '500Mi' }));
   let startAt = 0;
   const from = performance.now();

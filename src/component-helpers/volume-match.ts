@@ -2,7 +2,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types/core-v1.ts';
 import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
 import { compareQuantities, parseQuantity, type Quantity, zeroQuantity } from '../apimachinery/quantity.ts';
-import { matchesNodeSelectorTerm, type NodeIdentity } from './node-affinity.ts';
+import { matchesNodeSelector, type NodeIdentity } from './node-affinity.ts';
 
 const betaClass = 'volume.beta.kubernetes.io/storage-class';
 
@@ -27,8 +27,8 @@ export function isFor(volume: PersistentVolume, { metadata }: PersistentVolumeCl
 
 /** Whether pods on a node may use the volume. */
 export function isReachable(volume: PersistentVolume, node: NodeIdentity): boolean {
-  const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms;
-  return terms === undefined || terms.some((term) => matchesNodeSelectorTerm(term, node));
+  const required = volume.spec?.nodeAffinity?.required;
+  return required === undefined || matchesNodeSelector(required, node);
 }
 
 function fits(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {

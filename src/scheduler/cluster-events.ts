@@ -1,6 +1,6 @@
 // What changes of nodes and pods mean for the scheduler: for its picture of the cluster, and for the pods that wait.
-import { nodes, pods } from '../api/generated/resources.ts';
-import type { Node, Pod } from '../api/generated/types/core-v1.ts';
+import { namespaces, nodes, pods } from '../api/generated/resources.ts';
+import type { Namespace, Node, Pod } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import type { InformerFactory, InformerHandler } from '../client/cache/informer.ts';
 import type { SchedulerCache } from './cache.ts';
@@ -89,9 +89,18 @@ function podHandler({ cache, queue, refusals }: ToldOfChanges): InformerHandler<
   };
 }
 
+/** Terms of affinity name namespaces by their labels. */
+const namespaceHandler = ({ queue }: ToldOfChanges): InformerHandler<Namespace> => ({
+  added: () => queue.moveAllOn('NamespaceAdd'),
+  updated(old, namespace) {
+    if (!semanticEqual(old.metadata.labels, namespace.metadata.labels)) queue.moveAllOn('NamespaceUpdate');
+  },
+});
+
 /** The result ends it. */
 export function watchCluster(informers: InformerFactory, told: ToldOfChanges): () => void {
   const removes = [
+    informers.informer(namespaces).addHandler(namespaceHandler(told)),
     informers.informer(nodes).addHandler(nodeHandler(told)),
     informers.informer(pods).addHandler(podHandler(told)),
   ];

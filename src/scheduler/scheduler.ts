@@ -1,5 +1,6 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
-import { pods } from '../api/generated/resources.ts';
+import { namespaces, pods } from '../api/generated/resources.ts';
+import type { Labels } from '../apimachinery/labels.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
@@ -81,8 +82,13 @@ class PodScheduler implements Scheduler {
     this.#options = options;
     const { client, clock, extraPlugins = [], informers, log, metrics } = options;
     this.#storage = watchStorage(informers, clock);
+    const { lister } = informers.informer(namespaces);
+    const labelsOf = (name: string): Labels | undefined => lister.get(name)?.metadata.labels;
     this.#framework = new Framework(
-      [...defaultPlugins(client, this.#storage), ...extraPlugins.map((plugin) => ({ plugin, weight: 1 }))],
+      [
+        ...defaultPlugins(client, this.#storage, labelsOf),
+        ...extraPlugins.map((plugin) => ({ plugin, weight: 1 })),
+      ],
       new FrameworkMetrics(metrics, clock, schedulerName),
     );
     this.#queue = this.#newQueue();

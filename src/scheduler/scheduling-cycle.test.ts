@@ -18,7 +18,7 @@ import { noStorage } from './testing/no-storage.ts';
 
 const random: Random = { uint: () => 1, fraction: () => 0.5, uuid: () => 'u' };
 const framework = new Framework(
-  defaultPlugins({} as Client, noStorage),
+  defaultPlugins({} as Client, noStorage, () => undefined),
   new FrameworkMetrics(createMetrics(), new FakeClock(), 'test'),
 );
 

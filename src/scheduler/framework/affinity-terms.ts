@@ -1,85 +1,172 @@
-// Terms of pod affinity as cycles ask about them: read once for each list, and found by the labels of the pod they may match.
+// Terms of pod affinity as cycles ask about them: read once for each list, and asked about a pod all at once.
 import type { Pod, PodAffinityTerm, WeightedPodAffinityTerm } from '../../api/generated/types/core-v1.ts';
-import { matchesSelector, type Selector, selectorFrom } from '../../apimachinery/label-selector.ts';
-import { once } from '../../base/once.ts';
-
-export interface Term {
-  /** Its place in the list. */
-  readonly at: number;
-  readonly key: string;
-  /** Read when a pod comes that it may match: most are asked about none. */
-  readonly selector: () => Selector;
-  readonly namespaces: ReadonlySet<string> | 'all';
-  readonly weight: number;
-}
+import type { Labels } from '../../apimachinery/labels.ts';
+import { type Differing, rowOf, SelectorTable } from '../../apimachinery/selector-table.ts';
 
 type Sent = PodAffinityTerm | WeightedPodAffinityTerm;
+
+/** A namespace with its labels. */
+export interface NamespaceView {
+  readonly name: string;
+  readonly labels: Labels;
+}
 
 /** What a required term of a placed pod is worth to those that it names: upstream's hardPodAffinityWeight. */
 const hardWeight = 1;
 
 const plainTerm = (sent: Sent): PodAffinityTerm => ('podAffinityTerm' in sent ? sent.podAffinityTerm : sent);
 
-function termOf(own: ReadonlySet<string>, sent: Sent, at: number): Term {
-  const { labelSelector, namespaces: listed = [], namespaceSelector, topologyKey } = plainTerm(sent);
-  // An empty namespaceSelector means every namespace; a selector on labels of namespaces is treated as all of them.
-  const namespaces = namespaceSelector ? ('all' as const) : listed.length === 0 ? own : new Set(listed);
-  const selector = once(() => selectorFrom(labelSelector));
-  return { at, key: topologyKey, selector, namespaces, weight: 'weight' in sent ? sent.weight : hardWeight };
+/** How many terms, and what they weigh together. */
+export interface Sum {
+  count: number;
+  weight: number;
 }
 
-const matches = ({ namespaces, selector }: Term, { metadata }: Pod): boolean =>
-  (namespaces === 'all' || namespaces.has(metadata.namespace ?? '')) &&
-  matchesSelector(selector(), metadata.labels);
+function addTo<K>(sums: Map<K, Sum>, key: K, count: number, weight: number): void {
+  const sum = sums.get(key);
+  if (sum === undefined) sums.set(key, { count, weight });
+  else {
+    sum.count += count;
+    sum.weight += weight;
+  }
+}
 
-const labelText = (key: string, value: string): string => `${key}=${value}`;
+interface KnownTerm {
+  /** Its topology key. */
+  readonly key: string;
+  readonly scope: number;
+  readonly weight: number;
+}
 
-/** Labels, or keys of labels, of which a pod must have one to match; undefined: none is easily found. */
-function neededLabels({ labelSelector }: PodAffinityTerm): readonly string[] | undefined {
-  for (const key in labelSelector?.matchLabels) return [labelText(key, labelSelector.matchLabels[key]!)];
-  const needs = labelSelector?.matchExpressions?.find(({ operator }) => ['In', 'Exists'].includes(operator));
-  if (needs === undefined) return undefined;
-  const { key, operator, values = [] } = needs;
-  return operator === 'Exists' ? [key] : [...new Set(values)].map((value) => labelText(key, value));
+/** By topology key. */
+type Changes = ReadonlyMap<string, Sum>;
+const unchanged: Changes = new Map();
+
+/**
+ * The namespaces that terms are about, each scope once: those named and those whose labels match. A term that says nothing of
+ * either is about its pod's own; one with a selector only if that matches it.
+ */
+class Scopes {
+  readonly #ids = new Map<string, number>();
+  readonly #byName = new Map<string, number[]>();
+  readonly #selectors: PodAffinityTerm['namespaceSelector'][] = [];
+  readonly #own: string;
+  #table: SelectorTable | undefined;
+  #last: { readonly of: NamespaceView; readonly holds: readonly boolean[] } | undefined;
+
+  constructor(own: string) {
+    this.#own = own;
+  }
+
+  idOf({ namespaces = [], namespaceSelector }: PodAffinityTerm): number {
+    const isOwn = namespaces.length === 0 && namespaceSelector === undefined;
+    const text = isOwn ? '' : JSON.stringify([namespaces, namespaceSelector]);
+    let id = this.#ids.get(text);
+    if (id === undefined) {
+      id = this.#ids.size;
+      this.#ids.set(text, id);
+      this.#selectors.push(namespaceSelector);
+      for (const name of isOwn ? [this.#own] : namespaces) {
+        const ids = this.#byName.get(name);
+        if (ids === undefined) this.#byName.set(name, [id]);
+        else ids.push(id);
+      }
+    }
+    return id;
+  }
+
+  /** Which scopes the namespace is in. */
+  holding(namespace: NamespaceView): readonly boolean[] {
+    const last = this.#last;
+    if (last?.of.name === namespace.name && last.of.labels === namespace.labels) return last.holds;
+    this.#table ??= new SelectorTable(this.#selectors.map(rowOf));
+    const holds = [...this.#table.base];
+    for (const id of this.#table.differing(namespace.labels).rows) holds[id] = !holds[id];
+    for (const id of this.#byName.get(namespace.name) ?? []) holds[id] = true;
+    this.#last = { of: namespace, holds };
+    return holds;
+  }
 }
 
 export class AffinityTerms {
-  readonly all: readonly Term[];
+  readonly size: number;
   /** Topology keys, each once. */
   readonly keys: ReadonlySet<string>;
-  /** By a label, or its key, without which they match nothing: a tenant's pods may have thousands, and all pods are asked about. */
-  readonly #byLabel = new Map<string, Term[]>();
-  readonly #others: Term[] = [];
+  readonly #scopes: Scopes;
+  readonly #terms: readonly KnownTerm[];
+  readonly #table: SelectorTable;
+  /** Of the terms that match a pod without labels: by topology key and scope. */
+  readonly #base = new Map<string, Map<number, Sum>>();
+  /** Summed up once while the table keeps the answer. */
+  readonly #summed = new WeakMap<
+    Differing,
+    { readonly holds: readonly boolean[]; readonly changes: Changes }
+  >();
 
   constructor(owner: Pod, sent: readonly Sent[]) {
-    const own = new Set([owner.metadata.namespace ?? '']);
-    this.all = sent.map((one, at) => termOf(own, one, at));
-    this.keys = new Set(this.all.map(({ key }) => key));
-    for (const term of this.all) {
-      const needed = neededLabels(plainTerm(sent[term.at]!));
-      if (needed === undefined) this.#others.push(term);
-      else for (const label of needed) this.#put(label, term);
+    this.size = sent.length;
+    this.#scopes = new Scopes(owner.metadata.namespace ?? '');
+    this.#terms = sent.map((one) => {
+      const term = plainTerm(one);
+      const weight = 'weight' in one ? one.weight : hardWeight;
+      return { key: term.topologyKey, scope: this.#scopes.idOf(term), weight };
+    });
+    this.keys = new Set(this.#terms.map(({ key }) => key));
+    this.#table = new SelectorTable(sent.map((one) => rowOf(plainTerm(one).labelSelector)));
+    for (const [at, holds] of this.#table.base.entries()) if (holds) this.#addToBase(this.#terms[at]!);
+  }
+
+  /** Those that match a pod of the namespace, summed up by topology key; undefined: none does. */
+  matching(pod: Pod, namespace: NamespaceView): ((key: string) => Sum) | undefined {
+    if (this.size === 0) return undefined;
+    const differing = this.#table.differing(pod.metadata.labels ?? {});
+    if (this.#table.baseCount + differing.balance === 0) return undefined;
+    const holds = this.#scopes.holding(namespace);
+    if (!holds.includes(true)) return undefined;
+    const changes = this.#changes(differing, holds);
+    return (key) => {
+      const sum = { ...(changes.get(key) ?? { count: 0, weight: 0 }) };
+      for (const [scope, { count, weight }] of this.#base.get(key) ?? []) {
+        if (!holds[scope]) continue;
+        sum.count += count;
+        sum.weight += weight;
+      }
+      return sum;
+    };
+  }
+
+  matchAll(pod: Pod, namespace: NamespaceView): boolean {
+    return (
+      this.#table.count(pod.metadata.labels ?? {}) === this.size &&
+      !this.#scopes.holding(namespace).includes(false)
+    );
+  }
+
+  #addToBase({ key, scope, weight }: KnownTerm): void {
+    const ofKey = this.#base.get(key) ?? new Map<number, Sum>();
+    this.#base.set(key, ofKey);
+    addTo(ofKey, scope, 1, weight);
+  }
+
+  /** What the pod's labels make different from a pod without any. */
+  #changes(differing: Differing, holds: readonly boolean[]): Changes {
+    if (differing.rows.length === 0) return unchanged;
+    const before = this.#summed.get(differing);
+    if (before?.holds === holds) return before.changes;
+    const changes = this.#sum(differing, holds);
+    this.#summed.set(differing, { holds, changes });
+    return changes;
+  }
+
+  #sum({ rows }: Differing, holds: readonly boolean[]): Changes {
+    const changes = new Map<string, Sum>();
+    for (const at of rows) {
+      const { key, scope, weight } = this.#terms[at]!;
+      if (!holds[scope]) continue;
+      const sign = this.#table.base[at] ? -1 : 1;
+      addTo(changes, key, sign, sign * weight);
     }
-  }
-
-  #put(label: string, term: Term): void {
-    const list = this.#byLabel.get(label);
-    if (list === undefined) this.#byLabel.set(label, [term]);
-    else list.push(term);
-  }
-
-  /** Each that matches the pod, in no order. */
-  eachMatching(pod: Pod, told: (term: Term) => void): void {
-    for (const term of this.#others) if (matches(term, pod)) told(term);
-    if (this.#byLabel.size === 0) return;
-    const labels = pod.metadata.labels ?? {};
-    for (const key of Object.keys(labels))
-      for (const label of [key, labelText(key, labels[key]!)])
-        for (const term of this.#byLabel.get(label) ?? []) if (matches(term, pod)) told(term);
-  }
-
-  matchAll(pod: Pod): boolean {
-    return this.all.every((term) => matches(term, pod));
+    return changes;
   }
 }
 

@@ -26,6 +26,9 @@ export const storageEvents = [
 ] as const;
 export type StorageEvent = (typeof storageEvents)[number];
 
+/** That its labels have changed is what is told of a namespace. */
+export const namespaceEvents = ['NamespaceAdd', 'NamespaceUpdate'] as const;
+
 /** A change in the cluster that may make a pod schedulable, by upstream's label of it (ClusterEvent.Label). */
 export type ClusterEvent =
   | 'NodeAdd'
@@ -36,6 +39,7 @@ export type ClusterEvent =
   | 'AssignedPodDelete'
   | PodUpdate
   | StorageEvent
+  | (typeof namespaceEvents)[number]
   | 'ForceActivate';
 
 export interface PreFilterResult {

@@ -1,10 +1,26 @@
 // InterPodAffinity: pods that want to be near, or away from, other pods within a topology domain.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import { type AffinityTerms, affinityTerms, type Term } from '../framework/affinity-terms.ts';
+import type { Labels } from '../../apimachinery/labels.ts';
+import { type AffinityTerms, affinityTerms, type NamespaceView } from '../framework/affinity-terms.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
+import { maxNodeScore, namespaceEvents, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
+
+/** The labels of a namespace, the same object while they do not change. */
+export type NamespaceLabels = (name: string) => Labels | undefined;
+
+/** One that is not known has no labels, as upstream. */
+const unlabelled: Labels = {};
+
+/** The namespace of each pod; most that follow each other are of the same. */
+function viewer(labelsOf: NamespaceLabels): (pod: Pod) => NamespaceView {
+  let last: NamespaceView | undefined;
+  return ({ metadata: { namespace: name = '' } }) => {
+    if (last?.name !== name) last = { name, labels: labelsOf(name) ?? unlabelled };
+    return last;
+  };
+}
 
 /** By topology key. */
 type Domains = Map<string, Set<string>>;
@@ -57,48 +73,82 @@ function isNear({ keys, near, selfMatches }: Counts, node: NodeInfo): boolean {
   return isWithAll || (near.size === 0 && selfMatches);
 }
 
-function count(pod: Pod, nodes: readonly NodeInfo[]): Counts {
+/** Above so many keys the labels of a node are fewer. */
+const fewKeys = 8;
+
+/** Those of the topology keys that the node has, with where it is. */
+function domainsAt(
+  node: NodeInfo,
+  keys: ReadonlySet<string>,
+): readonly (readonly [key: string, domain: string])[] {
+  const out: [string, string][] = [];
+  const labels = node.node.metadata.labels ?? {};
+  for (const key of keys.size <= fewKeys ? keys : Object.keys(labels)) {
+    const domain = keys.has(key) ? domainOf(node, key) : undefined;
+    if (domain !== undefined) out.push([key, domain]);
+  }
+  return out;
+}
+
+const addMatching = (
+  domains: Domains,
+  terms: AffinityTerms,
+  about: { pod: Pod; in: NamespaceView },
+  node: NodeInfo,
+): void => {
+  const sums = terms.matching(about.pod, about.in);
+  if (sums === undefined) return;
+  for (const [key, domain] of domainsAt(node, terms.keys)) if (sums(key).count > 0) add(domains, key, domain);
+};
+
+function count(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Pod) => NamespaceView): Counts {
   const spec = pod.spec.affinity;
   const near = affinityTerms(pod, spec?.podAffinity?.[required]);
   const away = affinityTerms(pod, spec?.podAntiAffinity?.[required]);
   const [attracting, avoided, refused]: [Domains, Domains, Domains] = [new Map(), new Map(), new Map()];
-  const hasOwn = near.all.length > 0 || away.all.length > 0;
+  const own = { pod, in: namespaceOf(pod) };
+  const hasOwn = near.size > 0 || away.size > 0;
   for (const node of nodes) {
     if (!hasOwn && node.podsWithRequiredAntiAffinity === 0) continue;
-    const put = (domains: Domains, key: string): void => {
-      const domain = domainOf(node, key);
-      if (domain !== undefined) add(domains, key, domain);
-    };
-    const avoid = ({ key }: Term): void => put(avoided, key);
-    const refuse = ({ key }: Term): void => put(refused, key);
-    for (const info of node.pods.values()) {
+    for (const { hasRequiredAntiAffinity, pod: other } of node.pods.values()) {
       if (hasOwn) {
-        if (near.all.length > 0 && near.matchAll(info.pod)) for (const key of near.keys) put(attracting, key);
-        away.eachMatching(info.pod, avoid);
+        const about = { pod: other, in: namespaceOf(other) };
+        if (near.size > 0 && near.matchAll(other, about.in))
+          for (const [key, domain] of domainsAt(node, near.keys)) add(attracting, key, domain);
+        addMatching(avoided, away, about, node);
       }
-      if (info.hasRequiredAntiAffinity)
-        affinityTerms(info.pod, info.pod.spec.affinity?.podAntiAffinity?.[required]).eachMatching(
-          pod,
-          refuse,
-        );
+      if (!hasRequiredAntiAffinity) continue;
+      const theirs = affinityTerms(other, other.spec.affinity?.podAntiAffinity?.[required]);
+      addMatching(refused, theirs, own, node);
     }
   }
-  const selfMatches = near.matchAll(pod);
-  return { keys: near.keys, near: attracting, avoided, avoids: away.all.length > 0, refused, selfMatches };
+  const selfMatches = near.matchAll(pod, own.in);
+  return { keys: near.keys, near: attracting, avoided, avoids: away.size > 0, refused, selfMatches };
 }
 
 type Scores = Map<string, Map<string, number>>;
 
-function preferences(pod: Pod, nodes: readonly NodeInfo[]): Scores {
+function credit(
+  scores: Scores,
+  node: NodeInfo,
+  keys: ReadonlySet<string>,
+  weightOf: (key: string) => number,
+): void {
+  for (const [key, domain] of domainsAt(node, keys)) {
+    const weight = weightOf(key);
+    if (weight === 0) continue;
+    const ofKey = scores.get(key) ?? new Map<string, number>();
+    scores.set(key, ofKey);
+    ofKey.set(domain, (ofKey.get(domain) ?? 0) + weight);
+  }
+}
+
+function preferences(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Pod) => NamespaceView): Scores {
   const scores: Scores = new Map();
-  const credit = (terms: AffinityTerms, sign: number, other: Pod, node: NodeInfo): void =>
-    terms.eachMatching(other, ({ key, weight }) => {
-      const domain = domainOf(node, key);
-      if (domain === undefined) return;
-      const ofKey = scores.get(key) ?? new Map<string, number>();
-      scores.set(key, ofKey);
-      ofKey.set(domain, (ofKey.get(domain) ?? 0) + sign * weight);
-    });
+  const creditAll = (terms: AffinityTerms, sign: number, other: Pod, node: NodeInfo): void => {
+    const sums = terms.size === 0 ? undefined : terms.matching(other, namespaceOf(other));
+    if (sums !== undefined) credit(scores, node, terms.keys, (key) => sign * sums(key).weight);
+  };
   const wanted = (owner: Pod): readonly [AffinityTerms, AffinityTerms, AffinityTerms] => {
     const { podAffinity, podAntiAffinity } = owner.spec.affinity ?? {};
     return [
@@ -110,25 +160,32 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[]): Scores {
   const [near, away] = wanted(pod);
   for (const node of nodes) {
     for (const { pod: other, hasAffinity } of node.pods.values()) {
-      credit(near, 1, other, node);
-      credit(away, -1, other, node);
+      creditAll(near, 1, other, node);
+      creditAll(away, -1, other, node);
       if (!hasAffinity) continue;
       const [theirs, notTheirs, needed] = wanted(other);
-      credit(theirs, 1, pod, node);
-      credit(notTheirs, -1, pod, node);
+      creditAll(theirs, 1, pod, node);
+      creditAll(notTheirs, -1, pod, node);
       // Those that could not be without such pods attract them, too.
-      credit(needed, 1, pod, node);
+      creditAll(needed, 1, pod, node);
     }
   }
   return scores;
 }
 
-export const interPodAffinity: Plugin = {
+export const interPodAffinity = (labelsOf: NamespaceLabels): Plugin => ({
   name: 'InterPodAffinity',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'AssignedPodAdd', 'AssignedPodDelete', ...podUpdates],
+  requeueOn: [
+    'NodeAdd',
+    'NodeUpdateNodeLabel',
+    'AssignedPodAdd',
+    'AssignedPodDelete',
+    ...namespaceEvents,
+    ...podUpdates,
+  ],
   preFilter: (state, pod, snapshot) => {
     state.write(allNodesKey, snapshot.nodes);
-    const counts = count(pod, snapshot.nodes);
+    const counts = count(pod, snapshot.nodes, viewer(labelsOf));
     if (counts.keys.size === 0 && !counts.avoids && counts.refused.size === 0) return { status: skip };
     state.write(filterKey, counts);
     return undefined;
@@ -148,7 +205,7 @@ export const interPodAffinity: Plugin = {
     const own = pod.spec.affinity;
     const prefers = own?.podAffinity?.[preferred] ?? own?.podAntiAffinity?.[preferred];
     if (!prefers && nodes.every((node) => node.podsWithAffinity === 0)) return skip;
-    const scores = preferences(pod, nodes);
+    const scores = preferences(pod, nodes, viewer(labelsOf));
     if (scores.size === 0) return skip;
     state.write(scoreKey, scores);
     return undefined;
@@ -165,4 +222,4 @@ export const interPodAffinity: Plugin = {
     for (const s of scores)
       s.score = most === least ? 0 : Math.trunc((maxNodeScore * (s.score - least)) / (most - least));
   },
-};
+});

@@ -1,9 +1,6 @@
 // NodeAffinity: nodeSelector and required node affinity filter; preferred terms score.
 import type { Pod, PreferredSchedulingTerm } from '../../api/generated/types/core-v1.ts';
-import {
-  matchesNodeSelectorTerm,
-  matchesRequiredNodeAffinity,
-} from '../../component-helpers/node-affinity.ts';
+import { matchesRequiredNodeAffinity, preferenceOf } from '../../component-helpers/node-affinity.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
@@ -45,11 +42,7 @@ export const nodeAffinity: Plugin = {
     state.write(key, preferred);
     return undefined;
   },
-  score: (state, _pod, node) =>
-    (state.read(key) ?? []).reduce(
-      (sum, term) => sum + (matchesNodeSelectorTerm(term.preference, node.node) ? term.weight : 0),
-      0,
-    ),
+  score: (state, _pod, node) => preferenceOf(state.read(key) ?? [], node.node),
   normalizeScores: (_state, _pod, scores) => {
     const most = Math.max(0, ...scores.map((s) => s.score));
     if (most > 0) for (const s of scores) s.score = Math.trunc((maxNodeScore * s.score) / most);

@@ -18,6 +18,8 @@ interface Constraint {
   readonly honourTaints: boolean;
   /** Pods that match, by domain. */
   readonly counts: Map<string, number>;
+  /** The least of them, when all are counted. */
+  least: number;
 }
 const hardKey = stateKey<readonly Constraint[]>('PodTopologySpread/filter');
 const softKey = stateKey<readonly Constraint[]>('PodTopologySpread/score');
@@ -44,6 +46,7 @@ function constraintOf(pod: Pod, constraint: TopologySpreadConstraint): Constrain
     honourAffinity: constraint.nodeAffinityPolicy !== 'Ignore',
     honourTaints: constraint.nodeTaintsPolicy === 'Honor',
     counts: new Map(),
+    least: 0,
   };
 }
 
@@ -70,6 +73,9 @@ function fill(pod: Pod, constraints: readonly Constraint[], nodes: readonly Node
       constraint.counts.set(domain, (constraint.counts.get(domain) ?? 0) + matching);
     }
   }
+  for (const constraint of constraints)
+    constraint.least =
+      constraint.counts.size < constraint.minDomains ? 0 : Math.min(...constraint.counts.values());
 }
 
 const constraintsOf = (pod: Pod, action: string): Constraint[] =>
@@ -99,10 +105,8 @@ export const podTopologySpread: Plugin = {
       const domain = node.node.metadata.labels?.[constraint.key];
       if (domain === undefined)
         return unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
-      const least =
-        constraint.counts.size < constraint.minDomains ? 0 : Math.min(...constraint.counts.values());
       const here = (constraint.counts.get(domain) ?? 0) + (constraint.selfMatches ? 1 : 0);
-      if (here - least > constraint.maxSkew)
+      if (here - constraint.least > constraint.maxSkew)
         return unschedulable("node(s) didn't match pod topology spread constraints");
     }
     return undefined;

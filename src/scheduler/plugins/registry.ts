@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import type { WeightedPlugin } from '../framework/plugin.ts';
 import { defaultBinder } from './default-binder.ts';
 import { imageLocality } from './image-locality.ts';
-import { interPodAffinity } from './inter-pod-affinity.ts';
+import { interPodAffinity, type NamespaceLabels } from './inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
 import { nodeName } from './node-name.ts';
 import { nodePorts } from './node-ports.ts';
@@ -17,7 +17,11 @@ import { schedulingGates } from './scheduling-gates.ts';
 import { taintToleration } from './taint-toleration.ts';
 import { type StorageView, volumeBinding } from './volume-binding.ts';
 
-export function defaultPlugins(client: Client, storage: StorageView): readonly WeightedPlugin[] {
+export function defaultPlugins(
+  client: Client,
+  storage: StorageView,
+  labelsOf: NamespaceLabels,
+): readonly WeightedPlugin[] {
   return [
     { plugin: schedulingGates, weight: 0 },
     { plugin: prioritySort, weight: 0 },
@@ -30,7 +34,7 @@ export function defaultPlugins(client: Client, storage: StorageView): readonly W
     { plugin: nodeResourcesFit, weight: 1 },
     { plugin: volumeBinding(client, storage), weight: 0 },
     { plugin: podTopologySpread, weight: 2 },
-    { plugin: interPodAffinity, weight: 2 },
+    { plugin: interPodAffinity(labelsOf), weight: 2 },
     { plugin: nodeResourcesBalancedAllocation, weight: 1 },
     { plugin: imageLocality, weight: 1 },
     { plugin: defaultBinder(client), weight: 0 },

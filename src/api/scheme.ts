@@ -90,6 +90,7 @@ function declare(
     ...(behaviour.deprecation === undefined ? {} : { deprecation: behaviour.deprecation }),
     hasStatus,
     hasGeneration: behaviour.hasGeneration ?? false,
+    writtenAsGo: behaviour.writtenAsGo ?? false,
     storage: behaviour.storage ?? { group, version, resource: resource.resource },
     ...(behaviour.conversion ? { conversion: behaviour.conversion } : {}),
     row:

@@ -165,6 +165,8 @@ export interface ResourceDeclaration {
   readonly hasStatus: boolean;
   /** True when metadata.generation counts changes of spec. */
   readonly hasGeneration: boolean;
+  /** True when its JSON is that of Go's encoder to the byte, which escapes what means something in HTML. */
+  readonly writtenAsGo?: boolean;
   /** Where the bytes are kept when several versions share one store (events, HPA): the storage group/version. */
   readonly storage: { readonly group: string; readonly version: string; readonly resource: string };
   /** Of a custom kind that may have older objects than its definition. */

@@ -16,6 +16,8 @@ export interface BehaviourOf<Thing> {
   /** True when metadata.generation counts changes of the spec (of everything, for kinds without one). */
   readonly hasGeneration?: boolean;
   readonly virtual?: boolean;
+  /** True when clients compare the bytes of what it holds with what Go's encoder makes: it is written as that does. */
+  readonly writtenAsGo?: boolean;
   /** What whoever asks for it is warned of. */
   readonly deprecation?: string;
   readonly storage?: ResourceDeclaration['storage'];

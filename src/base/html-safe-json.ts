@@ -1,8 +1,12 @@
 // JSON as Go's encoder writes it, which keeps it out of the way of HTML.
 
-/** `indent`: spaces of each level, for people. */
-export const htmlSafeJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, undefined, indent).replace(
+/** Of a text that is JSON, or a piece of one. */
+export const htmlSafe = (json: string): string =>
+  json.replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+
+/** `indent`: spaces of each level, for people. */
+export const htmlSafeJson = (value: unknown, indent?: number): string =>
+  htmlSafe(JSON.stringify(value, undefined, indent));

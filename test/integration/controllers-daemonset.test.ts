@@ -12,6 +12,7 @@ import {
 } from '../../src/api/generated/resources.ts';
 import type { DaemonSet } from '../../src/api/generated/types/apps-v1.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
+import { htmlSafeJson } from '../../src/base/html-safe-json.ts';
 import { targetNode } from '../../src/controllers/daemon/node-fit.ts';
 import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
 
@@ -27,6 +28,18 @@ const agent = (image: string, nodeSelector: Record<string, string>): DaemonSet =
       },
     },
   }) as unknown as DaemonSet;
+
+/** The same with all keys in order. */
+const byKey = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(byKey)
+    : typeof value !== 'object' || value === null
+      ? value
+      : Object.fromEntries(
+          Object.entries(value)
+            .sort(([a], [b]) => (a < b ? -1 : 1))
+            .map(([key, field]) => [key, byKey(field)]),
+        );
 
 /** As a kubelet that comes up. */
 async function addNode({ client }: ControllersCluster, name: string, os: string): Promise<void> {
@@ -86,6 +99,37 @@ describe('daemonset-controller and the controllers of nodes', () => {
     );
     assert.equal(new Set(all.map((node) => node.spec?.podCIDR)).size, 4);
     for (const node of all) assert.match(node.spec?.podCIDR ?? '', /^10\.244\.\d+\.0\/24$/);
+  });
+
+  it('keep a revision whose bytes are those that upstream makes of the template, in JSON and in protobuf', async (t) => {
+    const { client, server, until } = await startCluster(t);
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    for (const [name, size] of [
+      ['small', 1],
+      ['large', 300_000],
+    ] as const) {
+      const made = agent('agent:1', { zone: 'none' });
+      made.metadata.name = name;
+      const { metadata, spec } = made.spec.template;
+      metadata!.annotations = { why: '<ä & \u2028>'.repeat(size > 1 ? 9000 : 1), long: 'x'.repeat(size) };
+      spec!.containers[0]!.command = ['sh', '-c', 'a && b > c'];
+      const { spec: kept } = await client.create(daemonsets, made);
+      const hash = await until(
+        controllerrevisions,
+        (l) => l.list(namespace).find((one) => one.metadata.name.startsWith(name))?.metadata.name,
+        'history',
+      );
+      // As getPatch of upstream's controllers: a map of Go, by its encoder.
+      const expected = htmlSafeJson(byKey({ spec: { template: { ...kept.template, $patch: 'replace' } } }));
+      const url = `/apis/apps/v1/namespaces/${namespace}/controllerrevisions`;
+      for (const path of [`${url}/${hash}`, url]) {
+        const { text } = await server.ask('GET', path);
+        assert.ok(text.includes(`"data":${expected},`), text.slice(0, 5000));
+        const accept = 'application/vnd.kubernetes.protobuf';
+        const { bytes } = await server.ask('GET', path, undefined, { accept });
+        assert.ok(bytes.includes(expected), path);
+      }
+    }
   });
 
   it('notice a node that falls silent, taint it, and evict what does not tolerate that', async (t) => {

@@ -1,6 +1,7 @@
 // Writes an object as the bytes that are stored, cached and served: kind first, resourceVersion at a known place.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { readJson, readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
+import { htmlSafe } from '../../base/html-safe-json.ts';
 import { writeSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/turns.ts';
 import type { Draft, Revision } from '../../storage/storage.ts';
@@ -9,12 +10,14 @@ const firstOfMetadata: readonly string[] = ['name', 'generateName', 'namespace',
 
 /**
  * The revision is left empty; the store writes it at `revisionAt`. `newest`, the store's revision, tells how much room it
- * will probably take: these very bytes are kept then, and no copy of them waits for the collector.
+ * will probably take: these very bytes are kept then, and no copy of them waits for the collector. `asGo`: escaped as Go's
+ * encoder does.
  */
-export function encodeDraft(object: JsonObject, newest: Revision = 0): Draft {
+export function encodeDraft(object: JsonObject, newest: Revision = 0, asGo = false): Draft {
   const { head, rest } = partsOf(object);
   const room = newest === 0 ? '' : '0'.repeat(String(newest + 1).length);
-  const text = `${head}${room}${afterRevision(JSON.stringify(rest))}`;
+  const json = JSON.stringify(rest);
+  const text = `${head}${room}${afterRevision(asGo ? htmlSafe(json) : json)}`;
   // Not from the pool: a value of its own must not keep others alive.
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);
@@ -22,11 +25,12 @@ export function encodeDraft(object: JsonObject, newest: Revision = 0): Draft {
 }
 
 /** The same in steps, for large objects. */
-export function* encodeDraftSteps(object: JsonObject): Steps<Draft> {
+export function* encodeDraftSteps(object: JsonObject, asGo = false): Steps<Draft> {
   const { head, rest } = partsOf(object);
   const pieces = [Buffer.from(head)];
   yield* writeSteps(rest, (piece) => {
-    pieces.push(Buffer.from(pieces.length === 1 ? afterRevision(piece) : piece));
+    const json = asGo ? htmlSafe(piece) : piece;
+    pieces.push(Buffer.from(pieces.length === 1 ? afterRevision(json) : json));
   });
   return { bytes: Buffer.concat(pieces), revisionAt: pieces[0]!.length };
 }

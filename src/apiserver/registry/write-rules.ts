@@ -218,8 +218,9 @@ function draftOf(
   stored: JsonObject,
   options: WriteOptions,
 ): Drafted | Promise<Drafted> {
-  if (!isHeavy(options)) return drafted(encodeDraft(stored, store.cache.currentRevision()), stored);
-  return eachInTurn(encodeDraftSteps(stored), store.deps.turns).then((draft) => drafted(draft, stored));
+  const asGo = store.declaration.writtenAsGo;
+  if (!isHeavy(options)) return drafted(encodeDraft(stored, store.cache.currentRevision(), asGo), stored);
+  return eachInTurn(encodeDraftSteps(stored, asGo), store.deps.turns).then((draft) => drafted(draft, stored));
 }
 
 async function remoteDraft(

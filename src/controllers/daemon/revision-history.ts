@@ -5,7 +5,7 @@ import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import { int64, int64Max } from '../../apimachinery/serializer/json-numbers.ts';
+import { int64, int64Max, readJson } from '../../apimachinery/serializer/json-numbers.ts';
 import { type Access, may } from '../../controller-runtime/access.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
@@ -35,6 +35,10 @@ export const revisionHashLabel = 'controller-revision-hash';
 const revisionData = (template: PodTemplateSpec): Record<string, unknown> => ({
   spec: { template: { ...template, $patch: 'replace' } },
 });
+
+/** In the order of Go's maps: upstream's controllers compare its bytes with those of the template. */
+const inGoOrder = (data: Record<string, unknown>): Record<string, unknown> =>
+  readJson(canonicalJson(data)) as Record<string, unknown>;
 
 /** The template that a revision holds. */
 export function templateOf(revision: ControllerRevision): PodTemplateSpec | undefined {
@@ -116,7 +120,7 @@ async function createRevision(
         ...(annotations === undefined ? {} : { annotations }),
         ownerReferences: [controllerReference(resource, object)],
       },
-      data: revisionData(template),
+      data: inGoOrder(revisionData(template)),
       revision,
     };
     try {

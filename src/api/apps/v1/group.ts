@@ -139,6 +139,8 @@ const daemonSet: KindBehaviour<DaemonSet> = {
 };
 
 const controllerRevision: KindBehaviour<ControllerRevision> = {
+  // Upstream's controllers know the revision of a template by its bytes.
+  writtenAsGo: true,
   strategy: { validate: validateControllerRevision, validateUpdate: validateControllerRevisionUpdate },
   row: (o, now) => {
     const owner = (o.metadata?.ownerReferences ?? []).find((r) => r.controller === true);

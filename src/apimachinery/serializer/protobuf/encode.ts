@@ -1,4 +1,5 @@
 // JSON objects to protobuf messages, as the plan of their type says.
+import { htmlSafeJson } from '../../../base/html-safe-json.ts';
 import type { Json, JsonObject } from '../../declaration.ts';
 import { isObject } from '../../json-access.ts';
 import type { PlanNode, PlanSource, StructPlan } from '../../plan.ts';
@@ -127,16 +128,20 @@ class Encoder {
           this.#schemaChoice(node.type, shortName, value);
           return;
         }
-        this.#raw(value);
+        this.#raw(JSON.stringify(value));
+        return;
+      case 'rawExtension':
+        // As the client in Go wrote it that most probably sent it, and compares it with what it would write now.
+        this.#raw(htmlSafeJson(value));
         return;
       default:
-        this.#raw(value);
+        this.#raw(JSON.stringify(value));
     }
   }
 
-  #raw(value: Json): void {
+  #raw(json: string): void {
     this.writer.tag(1, 2);
-    this.writer.bytes(text.encode(JSON.stringify(value)));
+    this.writer.bytes(text.encode(json));
   }
 
   #time(value: string): void {

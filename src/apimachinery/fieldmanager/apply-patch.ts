@@ -13,7 +13,7 @@ import {
   withManagedFields,
   withoutManagedFields,
 } from './field-manager.ts';
-import { type FieldSet, intersection, isEmptySet, recursiveDifference, unionAll } from './field-set.ts';
+import { type FieldSet, intersection, isEmptySet, unionAll } from './field-set.ts';
 import { withLastApplied, withoutLastApplied } from './last-applied.ts';
 import {
   type Conflict,
@@ -32,7 +32,14 @@ import { compare, compareSteps, written } from './typed-compare.ts';
 import { merge, pruneOwned } from './typed-merge.ts';
 import { type TypedSchema, typedSchemaOf } from './typed-schema.ts';
 import { fieldSetOf } from './typed-set.ts';
-import { bringUpToDate, Change, inVersion, resetIn, without } from './versioned-object.ts';
+import {
+  bringUpToDate,
+  Change,
+  inVersion,
+  ownableChanges,
+  ownableIn,
+  ownableOf,
+} from './versioned-object.ts';
 
 export interface ApplyRequest extends Writer {
   /** What is stored, undefined when the apply creates. */
@@ -52,7 +59,7 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
   yield;
   const sent = appliedSet(schema, patch);
   yield;
-  const applied = withoutServerFields(recursiveDifference(sent, resetIn(request, request.apiVersion)));
+  const applied = withoutServerFields(ownableOf(sent, ownableIn(request, request.apiVersion)));
   yield;
   const before = request.live === undefined ? {} : withoutManagedFields(request.live);
   const managers = yield* managersBeforeApply(request, schema, before);
@@ -173,7 +180,8 @@ function* managersBeforeApply(
 ): Steps<Managers> {
   const managers = yield* decodedOrNone(managedFieldsOf(request.live));
   if (managers.size > 0 || request.live === undefined) return managers;
-  const changes = without(compare(schema, undefined, before, true), resetIn(request, request.apiVersion));
+  const all = compare(schema, undefined, before, true);
+  const changes = ownableChanges(all, ownableIn(request, request.apiVersion));
   const first: Manager = {
     manager: 'before-first-apply',
     operation: 'Update',

@@ -110,15 +110,30 @@ export function setsEqual(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
+/** In place of a name in a path: any element. */
+const anyElement = '*';
+
 /** A set with one member: the path of field names. */
 function setOfPath(path: readonly string[]): FieldSet {
   let set = leaf;
-  for (let i = path.length - 1; i >= 0; i--)
-    set = { self: false, children: new Map([[`f:${path[i]}`, set]]) };
+  for (const name of path.toReversed())
+    set = { self: false, children: new Map([[name === anyElement ? name : `f:${name}`, set]]) };
   return set;
 }
 export const setOfPaths = (paths: readonly (readonly string[])[]): FieldSet =>
   paths.map(setOfPath).reduce(union, emptySet);
+
+/** Members of `set` on the way to one of `pattern`, or below one (upstream: FilterIncludeMatches). */
+export function matchingOf(set: FieldSet, pattern: FieldSet): FieldSet {
+  if (pattern.self || set.children === undefined) return set;
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of set.children) {
+    const below = pattern.children?.get(key) ?? pattern.children?.get(anyElement);
+    const rest = below === undefined ? emptySet : matchingOf(child, below);
+    if (!isEmptySet(rest)) children.set(key, rest);
+  }
+  return node(set.self, children);
+}
 
 /** As it stands in `fieldsV1`, keys sorted. */
 export function encodeFieldSet(set: FieldSet): JsonObject {

@@ -19,6 +19,7 @@ const entry = (
   time: '2026-01-01T00:00:00Z',
   ...more,
 });
+const timeless = ({ time: _, ...rest }: JsonObject): JsonObject => rest;
 const replicas = { 'f:spec': { 'f:replicas': {} } };
 const inScale = { apiVersion: 'autoscaling/v1' };
 const both = { 'f:spec': { 'f:paused': {}, 'f:replicas': {} } };
@@ -48,15 +49,26 @@ test('who lost the replicas in the scale loses them in the parent; who won them 
   assert.deepEqual(parentEntries(parent, path, { entries: [applier], apiVersion: 'apps/v1' }), [
     entry('a', 'Update', paused),
     entry('b', 'Update', paused),
-    { ...applier, apiVersion: 'apps/v1' },
+    timeless({ ...applier, apiVersion: 'apps/v1' }),
   ]);
 });
 
-test('who still owns the replicas keeps its entry, with the time of the scale', () => {
-  const shown = entry('a', 'Update', replicas, { ...inScale, time: '2026-02-02T00:00:00Z' });
+test('who still owns the replicas keeps its entry and its time; who updated nothing else is entered anew', () => {
+  const later = { ...inScale, time: '2026-02-02T00:00:00Z' };
+  const scale = { apiVersion: 'apps/v1' };
+  for (const [operation, fields] of [
+    ['Update', both],
+    ['Apply', both],
+    ['Apply', replicas],
+  ] as const) {
+    const entries = [entry('a', operation, replicas, later)];
+    const kept = [entry('a', operation, fields)];
+    assert.deepEqual(parentEntries(kept, path, { ...scale, entries }), kept);
+  }
+  const updated = entry('a', 'Update', replicas);
   assert.deepEqual(
-    parentEntries([entry('a', 'Update', both)], path, { entries: [shown], apiVersion: 'apps/v1' }),
-    [entry('a', 'Update', both, { time: '2026-02-02T00:00:00Z' })],
+    parentEntries([updated], path, { ...scale, entries: [entry('a', 'Update', replicas, later)] }),
+    [timeless(updated)],
   );
 });
 
@@ -75,6 +87,6 @@ test('each entry is read in its own version; one of a version that is no more go
   assert.deepEqual(parentEntries(parent, paths, { entries: [winner], apiVersion: 'e.com/v2' }), [
     entry('b', 'Apply', replicas, { apiVersion: 'e.com/v3' }),
     entry('d', 'Apply', replicas, { apiVersion: 'e.com/v2' }),
-    { ...winner, apiVersion: 'e.com/v2', fieldsV1: size },
+    timeless({ ...winner, apiVersion: 'e.com/v2', fieldsV1: size }),
   ]);
 });

@@ -69,17 +69,17 @@ export function parentEntries(
       kept.push(entry);
       continue;
     }
-    const owner = owners.get(identity(entry));
+    const left = without(fieldsV1, path);
+    const isOwner = owners.has(identity(entry));
+    // Who updated nothing but the replicas is entered anew, in the version of the request.
+    if (isOwner && left === undefined && entry['operation'] !== 'Apply') continue;
     owners.delete(identity(entry));
-    if (owner !== undefined)
-      kept.push({ ...entry, ...(owner['time'] === undefined ? {} : { time: owner['time'] }) });
-    else {
-      const left = without(fieldsV1, path);
-      if (left !== undefined) kept.push({ ...entry, fieldsV1: left });
-    }
+    if (isOwner) kept.push(entry);
+    else if (left !== undefined) kept.push({ ...entry, fieldsV1: left });
   }
   const own = paths(scale.apiVersion) ?? scalePath;
-  for (const owner of owners.values())
+  // As upstream, which knows no time of them.
+  for (const { time: _, ...owner } of owners.values())
     kept.push({ ...owner, apiVersion: scale.apiVersion, fieldsV1: fieldsOf(own) });
   return kept;
 }

@@ -1,7 +1,7 @@
 // An object as its managers know it: each in the version that it wrote.
 import { answered, type Steps } from '../../base/turns.ts';
 import type { JsonObject, SchemaSource } from '../declaration.ts';
-import { type FieldSet, recursiveDifference, setOfPaths, union } from './field-set.ts';
+import { type FieldSet, matchingOf, recursiveDifference, setOfPaths, union } from './field-set.ts';
 import type { Manager, Managers } from './managed-fields.ts';
 import { reconciled } from './reconcile-schema.ts';
 import { type Comparison, compareSteps, written } from './typed-compare.ts';
@@ -14,6 +14,8 @@ export interface VersionedKind {
   readonly type: string;
   /** Fields that the (sub)resource never writes and so nobody owns through it: `[['status']]`. */
   readonly resetFields?: readonly (readonly string[])[] | undefined;
+  /** The only ones that anybody can own through it, `*` for any element. Default: all others. */
+  readonly onlyFields?: readonly (readonly string[])[] | undefined;
 }
 
 export interface OtherVersion extends VersionedKind {
@@ -39,9 +41,22 @@ export function schemaIn(versions: VersionsOfObject, apiVersion: string): TypedS
   return typedSchemaOf(schema, type);
 }
 
-/** What nobody owns through the request, in that version. */
-export const resetIn = (versions: VersionsOfObject, apiVersion: string): FieldSet =>
-  setOfPaths(kindIn(versions, apiVersion).resetFields ?? []);
+/** What can be owned through the request. */
+export interface Ownable {
+  readonly reset: FieldSet;
+  readonly only: FieldSet | undefined;
+}
+
+/** In one of the versions. */
+export function ownableIn(versions: VersionsOfObject, apiVersion: string): Ownable {
+  const { onlyFields, resetFields = [] } = kindIn(versions, apiVersion);
+  return { reset: setOfPaths(resetFields), only: onlyFields && setOfPaths(onlyFields) };
+}
+
+export function ownableOf(set: FieldSet, { only, reset }: Ownable): FieldSet {
+  const rest = recursiveDifference(set, reset);
+  return only === undefined ? rest : matchingOf(rest, only);
+}
 
 export function* inVersion(
   versions: VersionsOfObject,
@@ -107,7 +122,7 @@ export class Change {
     this.#versions = versions;
     this.#from = from;
     this.#to = to;
-    this.own = toldOf(without(own, resetIn(versions, versions.apiVersion)));
+    this.own = toldOf(ownableChanges(own, ownableIn(versions, versions.apiVersion)));
   }
 
   /** undefined: it has to be made first. */
@@ -122,7 +137,7 @@ export class Change {
     const to = yield* inVersion(this.#versions, this.#to, apiVersion);
     const schema = schemaIn(this.#versions, apiVersion);
     const changes = yield* compareSteps(schema, from, to, from === undefined);
-    const told = toldOf(without(changes, resetIn(this.#versions, apiVersion)));
+    const told = toldOf(ownableChanges(changes, ownableIn(this.#versions, apiVersion)));
     this.#others ??= new Map();
     this.#others.set(apiVersion, told);
     return told;
@@ -130,13 +145,15 @@ export class Change {
 }
 
 /** What the request can't write it does not change. */
-export function without(changes: Comparison, ignored: FieldSet): Comparison {
+export function ownableChanges(changes: Comparison, ownable: Ownable): Comparison {
   const { added, modified, removed } = changes;
-  if (!(touches(added, ignored) || touches(modified, ignored) || touches(removed, ignored))) return changes;
+  const { only, reset } = ownable;
+  if (only === undefined && !(touches(added, reset) || touches(modified, reset) || touches(removed, reset)))
+    return changes;
   return {
-    added: recursiveDifference(added, ignored),
-    modified: recursiveDifference(modified, ignored),
-    removed: recursiveDifference(removed, ignored),
+    added: ownableOf(added, ownable),
+    modified: ownableOf(modified, ownable),
+    removed: ownableOf(removed, ownable),
   };
 }
 

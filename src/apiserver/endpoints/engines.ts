@@ -15,7 +15,7 @@ import {
 } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import type { FieldTracker, TrackedKind } from '../registry/field-manager.ts';
-import { isOutdated, otherVersionsOf, resetFields } from '../registry/owned-versions.ts';
+import { isOutdated, limitsOf, otherVersionsOf } from '../registry/owned-versions.ts';
 import type { PatchEngines } from './endpoint.ts';
 
 export const patchEngines = (scheme: Scheme): PatchEngines => ({
@@ -33,7 +33,7 @@ const versionsFor = (
   apiVersion: apiVersionOf(declaration),
   schema: scheme,
   type: declaration.type,
-  resetFields: resetFields(declaration, subresource),
+  ...limitsOf(declaration, subresource),
   otherVersion: otherVersionsOf(scheme, declaration, subresource),
   outdated: live !== undefined && isOutdated(declaration, live),
 });

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createScheme } from '../../api/scheme.ts';
-import { otherVersionsOf, resetFields } from './owned-versions.ts';
+import { limitsOf, otherVersionsOf } from './owned-versions.ts';
 
 const scheme = createScheme();
 const of = (group: string, resource: string, subresource = ''): string[] => {
   const declaration = scheme.resources().find((d) => d.group === group && d.resource === resource);
   assert.ok(declaration, resource);
-  return resetFields(declaration, subresource).map((path) => path.join('.'));
+  return (limitsOf(declaration, subresource).resetFields ?? []).map((path) => path.join('.'));
 };
 
 test('what a strategy puts back is owned by nobody', () => {
@@ -26,9 +26,26 @@ test('what a strategy puts back is owned by nobody', () => {
   assert.deepEqual(of(...requests), ['spec', 'status']);
   assert.deepEqual(of(...requests, 'approval'), ['spec', 'status.certificate']);
   assert.deepEqual(of(...requests, 'status'), ['spec', 'status.conditions']);
+  // Its strategy leaves metadata as sent.
+  assert.deepEqual(of('apiextensions.k8s.io', 'customresourcedefinitions', 'status'), ['spec']);
   const custom = { group: 'e.com', resource: 'pods', custom: true, hasStatus: true };
-  assert.deepEqual(resetFields(custom, 'status'), [['spec'], ['metadata']]);
-  assert.deepEqual(resetFields(custom, ''), [['status']]);
+  assert.deepEqual(limitsOf(custom, 'status'), { resetFields: [['spec'], ['metadata']] });
+  assert.deepEqual(limitsOf(custom, ''), { resetFields: [['status']] });
+});
+
+test('of a subresource that writes a part of the spec, that part is all that is owned through it', () => {
+  const pods = scheme.resources().find(({ resource }) => resource === 'pods')!;
+  const paths = (subresource: string): string[] =>
+    (limitsOf(pods, subresource).onlyFields ?? []).map((path) => path.join('.'));
+  assert.deepEqual(paths('ephemeralcontainers'), ['spec.ephemeralContainers']);
+  assert.deepEqual(paths('resize'), [
+    'spec.containers.*.resources',
+    'spec.containers.*.resizePolicy',
+    'spec.initContainers.*.resources',
+    'spec.initContainers.*.resizePolicy',
+  ]);
+  const custom = { group: '', resource: 'pods', custom: true, hasStatus: true };
+  assert.equal(limitsOf(custom, 'resize').onlyFields, undefined);
 });
 
 test('only versions of the same objects are versions of a kind', () => {

@@ -1,20 +1,19 @@
 // The versions of a kind in which its managers own fields, and what they can't own through one of its subresources.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
-import type { OtherVersion } from '../../apimachinery/fieldmanager/versioned-object.ts';
+import type { OtherVersion, VersionedKind } from '../../apimachinery/fieldmanager/versioned-object.ts';
 import { copyJson, meta, str } from '../../apimachinery/json-access.ts';
 import type { TrackedKind } from './field-manager.ts';
 
-type ResetFields = readonly (readonly string[])[];
+type Paths = readonly (readonly string[])[];
 
-const spec: ResetFields = [['spec']];
-const specAndMetadata: ResetFields = [['spec'], ['metadata']];
+const spec: Paths = [['spec']];
+const specAndMetadata: Paths = [['spec'], ['metadata']];
 
 /** What upstream's strategies say beside the usual, by kind and subresource. */
-const unusual: Readonly<Record<string, ResetFields>> = {
+const unusual: Readonly<Record<string, Paths>> = {
   '/pods/status': [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
   '/namespaces/finalize': [['status']],
   'admissionregistration.k8s.io/validatingadmissionpolicies/status': specAndMetadata,
-  'apiextensions.k8s.io/customresourcedefinitions/status': specAndMetadata,
   'apiregistration.k8s.io/apiservices/status': specAndMetadata,
   'apps/deployments/status': [['spec'], ['metadata', 'labels']],
   'certificates.k8s.io/certificatesigningrequests/': [['spec'], ['status']],
@@ -26,11 +25,28 @@ const unusual: Readonly<Record<string, ResetFields>> = {
   'storage.k8s.io/volumeattachments/status': specAndMetadata,
 };
 
-/** What a request to this (sub)resource can't write, so nobody owns it through it. */
-export function resetFields(
-  { group, resource, custom, hasStatus }: Pick<TrackedKind, 'group' | 'resource' | 'custom' | 'hasStatus'>,
+/** Of subresources that write a part of the spec: all that can be owned through them (upstream: GetResetFieldsFilter). */
+const parts: Readonly<Record<string, Paths>> = {
+  '/pods/ephemeralcontainers': [['spec', 'ephemeralContainers']],
+  '/pods/resize': ['containers', 'initContainers'].flatMap((list) =>
+    ['resources', 'resizePolicy'].map((field) => ['spec', list, '*', field]),
+  ),
+};
+
+type Limited = Pick<TrackedKind, 'group' | 'resource' | 'custom' | 'hasStatus'>;
+
+/** What a request to this (sub)resource can own of an object. */
+export function limitsOf(
+  declaration: Limited,
   subresource: string,
-): ResetFields {
+): Pick<VersionedKind, 'onlyFields' | 'resetFields'> {
+  const { custom, group, resource } = declaration;
+  const onlyFields = custom === true ? undefined : parts[`${group}/${resource}/${subresource}`];
+  return onlyFields === undefined ? { resetFields: resetFields(declaration, subresource) } : { onlyFields };
+}
+
+/** What a request can't write, so nobody owns it through it. */
+function resetFields({ group, resource, custom, hasStatus }: Limited, subresource: string): Paths {
   const own = custom === true ? undefined : unusual[`${group}/${resource}/${subresource}`];
   if (own !== undefined) return own;
   if (subresource === '') return hasStatus ? [['status']] : [];
@@ -51,14 +67,14 @@ export function otherVersionsOf(
   return (apiVersion) => {
     if (declaration.custom === true) {
       const version = declaration.ownedVersion?.(apiVersion);
-      return version && { ...version, resetFields: resetFields({ ...declaration, ...version }, subresource) };
+      return version && { ...version, ...limitsOf({ ...declaration, ...version }, subresource) };
     }
     const other = builtIn(scheme, declaration, apiVersion);
     return (
       other && {
         schema: scheme,
         type: other.type,
-        resetFields: resetFields(other, subresource),
+        ...limitsOf(other, subresource),
         convert: (object) => converted(scheme, object, other),
       }
     );

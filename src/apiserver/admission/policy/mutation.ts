@@ -4,10 +4,10 @@ import type { Json, JsonObject, Scheme } from '../../../apimachinery/declaration
 import { internalError, StatusError } from '../../../apimachinery/errors.ts';
 import { UndecodableError } from '../../../apimachinery/field-validation.ts';
 import { mergedConfiguration } from '../../../apimachinery/fieldmanager/applied-configuration.ts';
+import { copyJson } from '../../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../../apimachinery/object-bounds.ts';
 import { jsonPatchSteps } from '../../../apimachinery/patch/json-patch.ts';
 import { FailedTestError } from '../../../apimachinery/patch/patch-error.ts';
-import { apiVersionOf } from '../../../apimachinery/resource-ref.ts';
 import { inTurns } from '../../../base/turns.ts';
 import { boolType } from '../../../cel/cel-type.ts';
 import { mutationResults, typeNameFaults, valueJson } from '../../../cel/mutation-values.ts';
@@ -59,11 +59,11 @@ export async function mutatedObject(
   const { object } = subject.objects;
   const { seen, kind: gvk } = subject.seen;
   const target = targetFor(scheme, seen, subject.request.subresource);
-  if (target === undefined) throw new MutationError(`no type for ${apiVersionOf(gvk)}, Kind=${gvk.kind}`);
   const made = kind === 'jsonPatch' ? await patched(object, value) : applied(object, value, target, scheme);
   if (made === object) return object;
   try {
     assertBounded(made, boundsOf(gvk.kind));
+    if (target === undefined) return copyJson(made);
     // As upstream: what is no field of a custom kind is dropped without a word.
     const validation = kind === 'jsonPatch' && seen.custom !== true ? 'Strict' : 'Ignore';
     return readMutated(scheme, { seen, target }, subject.request, made, validation);
@@ -77,7 +77,16 @@ function assertNamed(value: Value, root: string): void {
   if (faults.length > 0) throw new MutationError(`type mismatch: ${faults.join('\n')}`);
 }
 
-function applied(object: JsonObject, value: Value, target: DecodeTarget, scheme: Scheme): JsonObject {
+/** As upstream: options of a connect are in no OpenAPI document, and such a patch needs their schema. */
+const untyped = ({ apiVersion, kind }: JsonObject): string =>
+  `failed to convert patch object to typed object: no corresponding type for /${apiVersion}, Kind=${kind}`;
+
+function applied(
+  object: JsonObject,
+  value: Value,
+  target: DecodeTarget | undefined,
+  scheme: Scheme,
+): JsonObject {
   assertNamed(value, mutationResults.applyConfiguration.name);
   const json = valueJson(value);
   if (json instanceof CelError) throw new MutationError(json.message);
@@ -86,7 +95,8 @@ function applied(object: JsonObject, value: Value, target: DecodeTarget, scheme:
     apiVersion: object['apiVersion'],
     kind: object['kind'],
   };
-  const merged = mergedConfiguration(scheme, target.type, object, configuration);
+  const merged =
+    target === undefined ? untyped(object) : mergedConfiguration(scheme, target.type, object, configuration);
   if (typeof merged === 'string') throw new MutationError(`error applying patch: ${merged}`);
   return merged;
 }

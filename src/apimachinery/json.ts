@@ -20,6 +20,8 @@ export interface FieldSchema {
   readonly default?: Json;
   /** In Go a value and no pointer, and `omitempty`: nought, the empty text and false are left out. */
   readonly omitsZero?: true;
+  /** In Go a pointer or a list without `omitempty`: nothing is written as null. */
+  readonly servesNull?: true;
   readonly listType?: 'atomic' | 'map' | 'set';
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';

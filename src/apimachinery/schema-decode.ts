@@ -69,7 +69,9 @@ function decodeStruct(plan: StructPlan, object: JsonObject, walk: Walk, defaults
         next === undefined ||
         (field.omitsZero
           ? isZeroScalar(next)
-          : !field.required && isEmptyCollection(node, next) && !isReset(walk.path))
+          : (!field.required || field.schema.servesNull === true) &&
+            isEmptyCollection(node, next) &&
+            !isReset(walk.path))
       )
         delete object[key];
       else if (next !== value) object[key] = next;
@@ -81,7 +83,7 @@ function decodeStruct(plan: StructPlan, object: JsonObject, walk: Walk, defaults
   if (defaults) setDefaults(plan, object);
 }
 
-/** Go drops empty lists and maps that are `omitempty`; the ones it keeps are required. */
+/** Go drops empty lists and maps that are `omitempty`, and those that come back as null; the ones it keeps are required. */
 const isEmptyCollection = (node: PlanNode, value: Json): boolean =>
   (node.kind === 'array' && Array.isArray(value) && value.length === 0) ||
   (node.kind === 'map' && typeof value === 'object' && value !== null && isEmpty(value as JsonObject));

@@ -1,14 +1,17 @@
 // Makes the bootstrap objects that are missing and repairs those that the server keeps up to date by itself.
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
-import type { JsonObject, Scheme } from '../apimachinery/declaration.ts';
+import type { JsonObject, ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { jsonEqual } from '../apimachinery/equality.ts';
 import { meta, objs, str, strs } from '../apimachinery/json-access.ts';
+import { withNils } from '../apimachinery/nil-values.ts';
 import { decodeEntry, encodeDraft } from '../apiserver/registry/encode.ts';
 import { openCache } from '../apiserver/registry/stored-resource.ts';
 import type { Clock } from '../base/clock.ts';
 import { rfc3339 } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import { atOnce } from '../base/turns.ts';
 import { uncoveredRules } from '../plugins/authorization/rbac/policy-rules.ts';
+import type { Draft } from '../storage/storage.ts';
 import type { CachedObject, CacheSource } from '../storage/watch/resource-cache.ts';
 import { autoupdate, type BootstrapObject, tokenTrackingMap } from './bootstrap-objects.ts';
 
@@ -76,6 +79,8 @@ export async function ensureBootstrap(
   objects: readonly BootstrapObject[],
 ): Promise<{ readonly created: number; readonly repaired: number }> {
   const now = rfc3339(deps.clock.now());
+  const draftOf = ({ type }: ResourceDeclaration, object: JsonObject): Draft =>
+    encodeDraft(atOnce(withNils(deps.scheme.plans, type, object)));
   let created = 0;
   let mended = 0;
   const ensure = async (wanted: BootstrapObject): Promise<void> => {
@@ -89,7 +94,7 @@ export async function ensureBootstrap(
       const change = repaired(wanted, decodeEntry(current.value));
       if (change === undefined) return;
       mended++;
-      await cache.update(namespace, name, encodeDraft(change), change, current.revision);
+      await cache.update(namespace, name, draftOf(declaration, change), change, current.revision);
       return;
     }
     created++;
@@ -106,7 +111,7 @@ export async function ensureBootstrap(
       },
     };
     if (strs(meta(object).finalizers).length === 0) delete meta(object).finalizers;
-    await cache.create(namespace, name, encodeDraft(object), object);
+    await cache.create(namespace, name, draftOf(declaration, object), object);
   };
   // All at once: the store commits what comes together in one batch.
   await Promise.all(objects.map(ensure));

@@ -75,16 +75,16 @@ function causesOf({ body, message }: Answer): readonly string[] {
 }
 
 interface Published {
-  properties?: Record<string, { type?: string }>;
-  required?: string[];
+  properties?: Record<string, object>;
   additionalProperties?: unknown;
 }
-/** No member beyond those named. Of a required list that is none upstream says null, and we nothing: neither fits. */
-function tighten(schema: Published): void {
+/** No member beyond those named. Of some that are nothing the API says null, which the document has no word for. */
+function tighten(type: string, schema: Published): void {
   if (schema.properties === undefined) return;
   schema.additionalProperties ??= false;
-  if (schema.required)
-    schema.required = schema.required.filter((name) => schema.properties?.[name]?.type !== 'array');
+  for (const [name, { servesNull }] of Object.entries(scheme.type(type)?.fields ?? {}))
+    if (servesNull === true)
+      schema.properties[name] = { anyOf: [schema.properties[name]!, { type: 'null' }] };
 }
 
 /** By group and version. */
@@ -95,7 +95,7 @@ async function fits(d: ResourceDeclaration): Promise<ValidateFunction> {
     const { body } = await plane.ask('GET', `/openapi/v3/${path}`);
     const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
     const { schemas } = (body as { components: { schemas: Record<string, Published> } }).components;
-    for (const one of Object.values(schemas)) tighten(one);
+    for (const [type, one] of Object.entries(schemas)) tighten(type, one);
     ajv.addSchema({ $id: 'doc', components: { schemas } } as object);
     return ajv;
   };

@@ -2,12 +2,13 @@
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
 import type { ReplicasPath } from '../../apimachinery/fieldmanager/scale-fields.ts';
+import { dropNils } from '../../apimachinery/nil-values.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
 import type { TableForm } from '../../apimachinery/table.ts';
 import { dropZeros, dropZerosSteps } from '../../apimachinery/zero-values.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { Steps, Turns } from '../../base/turns.ts';
+import { atOnce, type Steps, type Turns } from '../../base/turns.ts';
 import { revisionIn } from '../../storage/stamp.ts';
 import type { KeyExists, RevisionConflict, Written } from '../../storage/storage.ts';
 import type {
@@ -169,8 +170,10 @@ export class StoredResource {
   }
   /** Parses stored bytes and turns them into the served version, if nobody else has to be asked for it. */
   served(value: Buffer): JsonObject {
+    const { plans, storageDeclaration } = this.deps;
     const object = decodeEntry(value);
-    if (this.#mayHaveZeros(value)) dropZeros(this.deps.plans, this.deps.storageDeclaration.type, object);
+    if (this.#mayHaveZeros(value)) dropZeros(plans, storageDeclaration.type, object);
+    atOnce(dropNils(plans, storageDeclaration.type, object));
     return this.#converted(object);
   }
   /** The same in steps, for large objects. */
@@ -178,6 +181,7 @@ export class StoredResource {
     const { plans, storageDeclaration } = this.deps;
     const object = yield* decodeEntrySteps(value);
     if (this.#mayHaveZeros(value)) yield* dropZerosSteps(plans, storageDeclaration.type, object);
+    yield* dropNils(plans, storageDeclaration.type, object);
     return this.#converted(object);
   }
   #mayHaveZeros(value: Buffer): boolean {

@@ -7,9 +7,10 @@ import type {
 } from '../../apimachinery/declaration.ts';
 import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
+import { withNils } from '../../apimachinery/nil-values.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { writeSteps } from '../../base/json-steps.ts';
-import { atOnceIfPossible, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
+import { atOnce, atOnceIfPossible, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
 import { stampedCopy, unstamped } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
@@ -218,9 +219,16 @@ function draftOf(
   stored: JsonObject,
   options: WriteOptions,
 ): Drafted | Promise<Drafted> {
+  const { storageDeclaration, turns, plans } = store.deps;
   const asGo = store.declaration.writtenAsGo;
-  if (!isHeavy(options)) return drafted(encodeDraft(stored, store.cache.currentRevision(), asGo), stored);
-  return eachInTurn(encodeDraftSteps(stored, asGo), store.deps.turns).then((draft) => drafted(draft, stored));
+  const written = withNils(plans, storageDeclaration.type, stored);
+  if (!isHeavy(options))
+    return drafted(encodeDraft(atOnce(written), store.cache.currentRevision(), asGo), stored);
+  return eachInTurn(draftSteps(written, asGo), turns).then((draft) => drafted(draft, stored));
+}
+
+function* draftSteps(written: Steps<JsonObject>, asGo: boolean | undefined): Steps<Draft> {
+  return yield* encodeDraftSteps(yield* written, asGo);
 }
 
 async function remoteDraft(

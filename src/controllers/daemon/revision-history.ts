@@ -9,7 +9,7 @@ import { int64, int64Max, readJson } from '../../apimachinery/serializer/json-nu
 import { type Access, may } from '../../controller-runtime/access.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
-import { plainTemplate } from '../workload/plain-template.ts';
+import { plainTemplate, storedTemplate } from '../workload/plain-template.ts';
 import { canonicalJson, templateHash } from '../workload/template-hash.ts';
 
 /** Whoever calls what is here declares this. */
@@ -73,7 +73,7 @@ export function revisionOfTemplate(
   sorted: readonly ControllerRevision[],
   template: PodTemplateSpec,
 ): ControllerRevision | undefined {
-  const data = canonicalJson(revisionData(template));
+  const data = canonicalJson(revisionData(storedTemplate(template)));
   const found = sorted.findLast((revision) => canonicalJson(revision.data) === data);
   if (found !== undefined || sorted.length === 0) return found;
   const plain = canonicalJson(revisionData(plainTemplate(template)));
@@ -106,7 +106,8 @@ async function createRevision(
   old: readonly ControllerRevision[],
   revision: number | bigint,
 ): Promise<RevisionState> {
-  const { object, resource, template } = owner;
+  const { object, resource } = owner;
+  const template = storedTemplate(owner.template);
   const { name, namespace, annotations } = object.metadata;
   let { collisionCount } = owner;
   for (;;) {

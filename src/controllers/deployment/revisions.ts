@@ -4,7 +4,7 @@ import type { Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.t
 import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../../apimachinery/equality.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
-import { plainTemplate } from '../workload/plain-template.ts';
+import { plainTemplate, storedTemplate } from '../workload/plain-template.ts';
 import { templateHash } from '../workload/template-hash.ts';
 import {
   byAge,
@@ -91,7 +91,7 @@ export function newAnnotations(
 
 /** The replica set of the deployment's present template. */
 export function newReplicaSet(d: Deployment, old: readonly ReplicaSet[], revision: bigint): ReplicaSet {
-  const hash = templateHash(d.spec.template, d.status?.collisionCount);
+  const hash = templateHash(storedTemplate(d.spec.template), d.status?.collisionCount);
   const withHash = (labels: Readonly<Record<string, string>> | undefined): Record<string, string> => ({
     ...labels,
     [hashLabel]: hash,

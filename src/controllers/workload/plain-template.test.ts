@@ -1,10 +1,10 @@
-// Templates that an older server stored with zeros in them are not rolled out anew.
+// Templates that an older server stored with zeros in them, or that come with nulls or without, are not rolled out anew.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ControllerRevision, Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import { revisionOfTemplate } from '../daemon/revision-history.ts';
-import { findNewReplicaSet } from '../deployment/revisions.ts';
+import { findNewReplicaSet, newReplicaSet } from '../deployment/revisions.ts';
 
 const template = (spec: object, container: object): PodTemplateSpec =>
   ({
@@ -17,12 +17,16 @@ const zeros = template(
   { stdin: false, env: [{ name: 'A', value: '' }] },
 );
 const plainWithEnv = template({}, { env: [{ name: 'A' }] });
+const projected = (sources: object): PodTemplateSpec =>
+  template({ volumes: [{ name: 'v', projected: sources }] }, {});
+const absent = projected({});
+const nulls = projected({ sources: null });
 const root = template({}, { securityContext: { runAsUser: 0 } });
 
 const replicaSet = (held: PodTemplateSpec): ReplicaSet =>
   ({
     metadata: { name: 'rs', creationTimestamp: '2026-01-01T00:00:00Z' },
-    spec: { template: held },
+    spec: { selector: {}, template: held },
   }) as never;
 const revision = (held: PodTemplateSpec): ControllerRevision =>
   ({
@@ -35,6 +39,8 @@ for (const [what, held, wanted, isSame] of [
   ['itself', plain, plain, true],
   ['one with zeros', zeros, plainWithEnv, true],
   ['one without them', plainWithEnv, zeros, true],
+  ['one with nulls', nulls, absent, true],
+  ['one without nulls', absent, nulls, true],
   ['another', zeros, plain, false],
   ['one that sets a pointer to nought', root, plain, false],
 ] as const)
@@ -43,3 +49,14 @@ for (const [what, held, wanted, isSame] of [
     assert.equal(findNewReplicaSet(deployment, [replicaSet(held)]) !== undefined, isSame);
     assert.equal(revisionOfTemplate([revision(held)], wanted) !== undefined, isSame);
   });
+
+test('a template has one hash, whether its nulls are there or not', () => {
+  const [left, right] = [absent, nulls].map((held) => {
+    const deployment = {
+      metadata: { name: 'd', uid: 'u' },
+      spec: { selector: {}, template: held },
+    } as unknown as Deployment;
+    return newReplicaSet(deployment, [], 1n).metadata.name;
+  });
+  assert.equal(left, right);
+});

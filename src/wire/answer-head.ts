@@ -2,14 +2,17 @@
 import type { ClientRequest } from 'node:http';
 
 /** Go's max1xxResponses. */
-const maxInformational = 5;
+export const maxInformational = 5;
+
+export const tooManyInformational = (): Error => new Error('net/http: too many 1xx informational responses');
+export const tooLongHead = (maxBytes: number): Error =>
+  new Error(`net/http: server response headers exceeded ${maxBytes} bytes; aborted`);
 
 /** The request fails with Go's text when its server goes on without answering. */
 export function refuseManyInformational(request: ClientRequest): void {
   let seen = 0;
   request.on('information', () => {
-    if (++seen > maxInformational)
-      request.destroy(new Error('net/http: too many 1xx informational responses'));
+    if (++seen > maxInformational) request.destroy(tooManyInformational());
   });
 }
 
@@ -20,8 +23,7 @@ export function boundHead(request: ClientRequest, maxBytes: number): void {
   request.on('socket', (socket) => {
     const count = (data: Buffer): void => {
       left -= data.length;
-      if (left < 0)
-        request.destroy(new Error(`net/http: server response headers exceeded ${maxBytes} bytes; aborted`));
+      if (left < 0) request.destroy(tooLongHead(maxBytes));
     };
     const answered = (): void => void socket.off('data', count);
     socket.on('data', count);

@@ -1,31 +1,16 @@
 // Whole questions to HTTPS servers of others: connections are kept for the next one, and all that a server says is bounded.
-import type { IncomingMessage } from 'node:http';
-import { type RequestOptions, request } from 'node:https';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { hostPort } from '../base/ip.ts';
 import { Places } from '../base/turns.ts';
-import { boundHead } from './answer-head.ts';
-import { KeptConnections } from './kept-connections.ts';
-import { machineAuthorities } from './machine-authorities.ts';
+import { type HttpsTarget, KeptConnections } from './kept-connections.ts';
 
-export interface HttpsTarget {
-  /** A name or an address; who is dialled. */
-  readonly host: string;
-  readonly port: number;
-  /** Whom the certificate must name. Default: the host. */
-  readonly serverName?: string | undefined;
-  /** PEM. Default: whom the machine trusts. */
-  readonly ca?: string | undefined;
-  /** Default true. False: whoever answers is believed. */
-  readonly verify?: boolean | undefined;
-  /** PEM: who asks. */
-  readonly client?: { readonly certificate: string; readonly key: string } | undefined;
-}
+export type { HttpsTarget } from './kept-connections.ts';
 
 export interface HttpsQuestion {
   readonly method: string;
   /** Path with query. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   /** A text is written together with the headers. */
   readonly body: Buffer | string;
   /** Ends the wait, for a place as well as for the answer. */
@@ -49,8 +34,6 @@ export interface HttpsClientOptions {
   readonly maxConnections: number;
   readonly maxAllConnections: number;
 }
-
-const maxHeaderBytes = 1 << 16;
 
 const untrusted: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -84,41 +67,34 @@ export function whyNoAnswer(cause: unknown, { host, port, serverName = host }: H
   return message;
 }
 
-/** By events: an iterator over a stream costs more than all else that is done to so short an answer. */
-function wholeAnswer(response: IncomingMessage, limit: number): Promise<HttpsAnswer> {
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    response.on('data', (part: Buffer) => {
-      size += part.length;
-      if (size <= limit) parts.push(part);
-      else reject(new NoAnswerError(`http: response body too large: the limit is ${limit} bytes`));
-    });
-    response.once('error', reject);
-    response.once('close', () => {
-      if (!response.readableEnded) reject(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
-    });
-    response.once('end', () => {
-      const { 'content-type': contentType = '', etag = '' } = response.headers;
-      const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-      resolve({ status: response.statusCode ?? 0, contentType, etag, body });
-    });
-  });
+const isUnclean = /[^\u0021-\u00ff]/;
+
+/** Head and body as they are sent. Throws where a header or the path would be more than one. */
+function written(target: HttpsTarget, { method, path, headers, body }: HttpsQuestion): Buffer | string {
+  if (isUnclean.test(path)) throw new TypeError('Request path contains unescaped characters');
+  let head = `${method} ${path} HTTP/1.1\r\n`;
+  const all = { host: hostPort(target.host, target.port), ...headers };
+  for (const [name, value] of Object.entries(all))
+    for (const one of typeof value === 'string' ? [value] : value) {
+      validateHeaderName(name);
+      validateHeaderValue(name, one);
+      head += `${name}: ${one}\r\n`;
+    }
+  head += `content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  return typeof body === 'string' ? head + body : Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
 export class HttpsClient {
-  readonly #agent: KeptConnections;
-  readonly #maxAnswerBytes: number;
+  readonly #connections: KeptConnections;
   readonly #maxConnections: number;
   readonly #all: Places;
   /** Of a server that is asked now. */
   readonly #ofServer = new Map<string, Places>();
 
   constructor({ maxAnswerBytes, maxConnections, maxAllConnections }: HttpsClientOptions) {
-    this.#maxAnswerBytes = maxAnswerBytes;
     this.#maxConnections = maxConnections;
     this.#all = new Places(maxAllConnections);
-    this.#agent = new KeptConnections(maxAllConnections);
+    this.#connections = new KeptConnections(maxAllConnections, maxAnswerBytes);
   }
 
   /** Redirects are answers like others: nobody is sent elsewhere. Throws NoAnswerError, or the signal's reason. */
@@ -155,67 +131,29 @@ export class HttpsClient {
     }
   }
 
-  #once(target: HttpsTarget, question: HttpsQuestion, again: boolean): Promise<HttpsAnswer> {
+  async #once(target: HttpsTarget, question: HttpsQuestion, again: boolean): Promise<HttpsAnswer> {
     const { signal } = question;
-    let leave = (): void => {};
-    const answer = new Promise<HttpsAnswer>((resolve, reject) => {
-      signal.throwIfAborted();
-      const outgoing = request(this.#optionsOf(target, question));
-      // Node tells nothing of a request that ends while it waits for a connection.
-      leave = () => {
-        reject(signal.reason);
-        outgoing.destroy(signal.reason);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      boundHead(outgoing, maxHeaderBytes);
-      let answering = false;
-      outgoing.on('error', (error: NodeJS.ErrnoException) => {
-        // Its server ended the kept connection while the question was on its way.
-        if (
-          again &&
-          !answering &&
-          !signal.aborted &&
-          outgoing.reusedSocket &&
-          ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
-        )
-          resolve(this.#once(target, question, false));
-        else reject(error);
-      });
-      outgoing.on('upgrade', (response, socket) => {
-        socket.destroy();
-        reject(new NoAnswerError(`unexpected status code ${response.statusCode}`));
-      });
-      outgoing.on('response', (response) => {
-        answering = true;
-        wholeAnswer(response, this.#maxAnswerBytes).then(resolve, (error: unknown) => {
-          outgoing.destroy();
-          reject(error);
-        });
-      });
-      outgoing.end(question.body);
-    });
-    return answer.finally(() => signal.removeEventListener('abort', leave));
-  }
-
-  #optionsOf(target: HttpsTarget, { method, path, headers, body }: HttpsQuestion): RequestOptions {
-    const { host, port, serverName, ca, client, verify = true } = target;
-    const trusted = ca ?? machineAuthorities();
-    return {
-      agent: this.#agent,
-      host,
-      port,
-      method,
-      path,
-      headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
-      maxHeaderSize: maxHeaderBytes,
-      ...(serverName === undefined ? {} : { servername: serverName }),
-      rejectUnauthorized: verify,
-      ...(trusted === undefined ? {} : { ca: trusted }),
-      ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),
-    };
+    signal.throwIfAborted();
+    const bytes = written(target, question);
+    const { connection, giveBack } = this.#connections.take(target);
+    const leave = (): void => connection.destroy(signal.reason);
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      const { status, header, body } = await connection.ask(bytes);
+      return { status, contentType: header('content-type'), etag: header('etag'), body };
+    } catch (error) {
+      // Its server ended the kept connection while the question was on its way.
+      const { code = '' } = error as NodeJS.ErrnoException;
+      const isLost = connection.mayHaveMissed && ['ECONNRESET', 'EPIPE'].includes(code);
+      if (!again || !isLost || signal.aborted) throw error;
+    } finally {
+      signal.removeEventListener('abort', leave);
+      giveBack();
+    }
+    return this.#once(target, question, false);
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#connections.destroy();
   }
 }

@@ -1,16 +1,31 @@
 // Connections kept for the next question: an idle one makes room for a server that has none.
-import type { ClientRequest } from 'node:http';
-import { Agent, type RequestOptions } from 'node:https';
-import type { Duplex } from 'node:stream';
-import { type ConnectionOptions, createSecureContext, type SecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { HttpsConnection } from './https-connection.ts';
+import { machineAuthorities } from './machine-authorities.ts';
 
-/** As Go's transport keeps them. */
-const idleMs = 90_000;
+export interface HttpsTarget {
+  /** A name or an address; who is dialled. */
+  readonly host: string;
+  readonly port: number;
+  /** Whom the certificate must name. Default: the host. */
+  readonly serverName?: string | undefined;
+  /** PEM. Default: whom the machine trusts. */
+  readonly ca?: string | undefined;
+  /** Default true. False: whoever answers is believed. */
+  readonly verify?: boolean | undefined;
+  /** PEM: who asks. */
+  readonly client?: { readonly certificate: string; readonly key: string } | undefined;
+}
+
 const maxIdleOfOne = 8;
-/** Of what is known about certificates; a place is more than enough for each configuration of a cluster. */
+/** Of what is known about certificates, and of sessions; a place is more than enough for each configuration of a cluster. */
 const maxKnown = 256;
 
-type Credentials = Pick<RequestOptions, 'ca' | 'cert' | 'key'>;
+interface Credentials {
+  readonly ca: string | string[] | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+}
 
 /** Certificates by number: to read them, or to compare their texts, costs more than a question. */
 class KnownCredentials {
@@ -23,9 +38,7 @@ class KnownCredentials {
     return `${this.#numberOf(ca)} ${this.#numberOf(cert)} ${this.#numberOf(key)}`;
   }
 
-  contextOf(credentials: Credentials): SecureContext {
-    const { ca, cert, key } = credentials;
-    const name = this.nameOf(credentials);
+  contextOf(name: string, { ca, cert, key }: Credentials): SecureContext {
     let context = this.#contexts.get(name);
     if (context === undefined) {
       context = createSecureContext({ ca, cert, key });
@@ -47,60 +60,99 @@ class KnownCredentials {
   }
 }
 
+export interface KeptConnection {
+  readonly connection: HttpsConnection;
+  /** To be called once, when the question has ended. */
+  giveBack(): void;
+}
+
 /** Whoever asks has a place among `most` already: when all connections are taken, one of them is idle. */
-export class KeptConnections extends Agent {
+export class KeptConnections {
   readonly #most: number;
+  readonly #maxAnswerBytes: number;
   readonly #known = new KnownCredentials();
-  readonly #open = new Set<Duplex>();
-  /** Who was idle for longest comes first. */
-  readonly #idle = new Set<Duplex>();
+  readonly #open = new Set<HttpsConnection>();
+  /** Of those that may answer the same questions the one that was used last comes last. */
+  readonly #idleOf = new Map<string, HttpsConnection[]>();
+  /** Who was idle for longest comes first, and where it is kept. */
+  readonly #idle = new Map<HttpsConnection, string>();
+  readonly #sessions = new Map<string, Buffer>();
 
-  constructor(most: number) {
-    super({ keepAlive: true, scheduling: 'lifo', maxFreeSockets: maxIdleOfOne, timeout: idleMs });
+  constructor(most: number, maxAnswerBytes: number) {
     this.#most = most;
+    this.#maxAnswerBytes = maxAnswerBytes;
   }
 
-  /** Which connections may answer a question, as Node's own name, which has whole certificates in it. */
-  override getName(options: RequestOptions = {}): string {
-    // Node's own note of the name under which it keeps a connection: certificates are numbered anew when there are many.
-    const { _agentKey: known } = options as { readonly _agentKey?: unknown };
-    if (typeof known === 'string') return known;
-    const { host, port, servername, rejectUnauthorized } = options;
-    return `${host} ${port} ${servername} ${rejectUnauthorized} ${this.#known.nameOf(options)}`;
+  take(target: HttpsTarget): KeptConnection {
+    const { host, port, serverName, verify = true, client, ca = machineAuthorities() } = target;
+    const credentials = { ca, cert: client?.certificate, key: client?.key };
+    const trusting = this.#known.nameOf(credentials);
+    const name = `${host} ${port} ${serverName} ${verify} ${trusting}`;
+    const connection =
+      this.#reuse(name) ?? this.#connect(name, target, this.#known.contextOf(trusting, credentials));
+    return { connection, giveBack: () => this.#giveBack(name, connection) };
   }
 
-  override createConnection(
-    options: RequestOptions,
-    callback?: (error: Error | null, stream: Duplex) => void,
-  ): Duplex | null | undefined {
-    const [oldest] = this.#idle;
+  destroy(): void {
+    for (const connection of this.#open) connection.destroy();
+  }
+
+  #reuse(name: string): HttpsConnection | undefined {
+    // One that has just ended is still there.
+    const connection = this.#idleOf.get(name)?.findLast(({ isUsable }) => isUsable);
+    if (connection !== undefined) this.#notIdle(connection);
+    return connection;
+  }
+
+  #connect(name: string, target: HttpsTarget, secureContext: SecureContext): HttpsConnection {
+    const [oldest] = this.#idle.keys();
     if (oldest !== undefined && this.#open.size >= this.#most) {
       this.#gone(oldest);
       oldest.destroy();
     }
-    const trusting: Pick<ConnectionOptions, 'secureContext'> = {
-      secureContext: this.#known.contextOf(options),
-    };
-    const socket = super.createConnection({ ...options, ...trusting }, callback);
-    if (!socket) return socket;
-    this.#open.add(socket);
-    return socket.once('close', () => this.#gone(socket));
+    const { host, port, serverName, verify = true } = target;
+    const session = this.#sessions.get(name);
+    const connection = new HttpsConnection(
+      { host, port, serverName, verify, secureContext, session, maxAnswerBytes: this.#maxAnswerBytes },
+      {
+        session: (next) => {
+          if (this.#sessions.size >= maxKnown) this.#sessions.clear();
+          this.#sessions.set(name, next);
+        },
+        closed: (failed) => {
+          if (failed) this.#sessions.delete(name);
+          this.#gone(connection);
+        },
+      },
+    );
+    this.#open.add(connection);
+    return connection;
   }
 
-  override keepSocketAlive(socket: Duplex): boolean {
-    const may: unknown = super.keepSocketAlive(socket);
-    if (may !== true || this.#open.size > this.#most) return false;
-    this.#idle.add(socket);
-    return true;
+  #giveBack(name: string, connection: HttpsConnection): void {
+    const idle = this.#idleOf.get(name) ?? [];
+    if (!connection.isUsable) return;
+    if (this.#open.size > this.#most || idle.length >= maxIdleOfOne) {
+      connection.destroy();
+      return;
+    }
+    connection.rest();
+    idle.push(connection);
+    this.#idleOf.set(name, idle);
+    this.#idle.set(connection, name);
   }
 
-  override reuseSocket(socket: Duplex, request: ClientRequest): void {
-    this.#idle.delete(socket);
-    super.reuseSocket(socket, request);
+  #notIdle(connection: HttpsConnection): void {
+    const name = this.#idle.get(connection);
+    if (name === undefined) return;
+    this.#idle.delete(connection);
+    const idle = this.#idleOf.get(name)!;
+    idle.splice(idle.indexOf(connection), 1);
+    if (idle.length === 0) this.#idleOf.delete(name);
   }
 
-  #gone(socket: Duplex): void {
-    this.#open.delete(socket);
-    this.#idle.delete(socket);
+  #gone(connection: HttpsConnection): void {
+    this.#open.delete(connection);
+    this.#notIdle(connection);
   }
 }

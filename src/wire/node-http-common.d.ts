@@ -3,6 +3,7 @@ declare module 'node:_http_common' {
   export const methods: readonly string[];
   export class HTTPParser {
     static readonly REQUEST: number;
+    static readonly RESPONSE: number;
     static readonly kLenientNone: number;
     static readonly kOnHeaders: number;
     static readonly kOnHeadersComplete: number;

@@ -69,7 +69,7 @@ export function remoteQuestions(deps: {
         path,
         headers: {
           host,
-          ...(identityHeaders(user) as Record<string, string>),
+          ...identityHeaders(user),
           ...(accept === undefined ? {} : { accept }),
           ...(etag === undefined || etag === '' ? {} : { 'if-none-match': etag }),
         },

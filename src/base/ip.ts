@@ -44,8 +44,6 @@ function ipv4Number(text: string): number | undefined {
   return at === text.length ? value : undefined;
 }
 
-const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'));
-
 /** `…:1.2.3.4` with its last two groups as IPv6 writes them. */
 function withoutDots(text: string): string | undefined {
   if (!text.includes('.')) return text;
@@ -55,16 +53,48 @@ function withoutDots(text: string): string | undefined {
   return `${text.slice(0, at)}${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`;
 }
 
+const [colon, lowerA, upperA] = [0x3a, 0x61, 0x41];
+
+/** -1 for what is none. */
+function hexDigit(code: number): number {
+  if (code >= nought && code <= nine) return code - nought;
+  if (code >= lowerA && code < lowerA + 6) return code - lowerA + 10;
+  return code >= upperA && code < upperA + 6 ? code - upperA + 10 : -1;
+}
+
+/** The eight numbers, read as those of IPv4 are. */
+function ipv6Groups(text: string): readonly number[] | undefined {
+  const groups: number[] = [];
+  let gap = text.startsWith('::') ? 0 : -1;
+  let at = gap === 0 ? 2 : 0;
+  while (at < text.length) {
+    const from = at;
+    let group = 0;
+    for (; at - from < 4; at++) {
+      const digit = at < text.length ? hexDigit(text.charCodeAt(at)) : -1;
+      if (digit < 0) break;
+      group = group * 16 + digit;
+    }
+    if (at === from || groups.push(group) > 8) return undefined;
+    if (at === text.length) break;
+    if (text.charCodeAt(at++) !== colon || at === text.length) return undefined;
+    if (text.charCodeAt(at) !== colon) continue;
+    if (gap >= 0) return undefined;
+    gap = groups.length;
+    at++;
+  }
+  const missing = 8 - groups.length;
+  if (gap < 0 ? missing !== 0 : missing < 1) return undefined;
+  if (gap >= 0) groups.splice(gap, 0, ...Array<number>(missing).fill(0));
+  return groups;
+}
+
 function ipv6Value(text: string): bigint | undefined {
-  const [head = '', tail, ...more] = withoutDots(text)?.split('::') ?? [];
-  if (more.length > 0) return undefined;
-  const before = groupsOf(head);
-  const after = groupsOf(tail ?? '');
-  const missing = 8 - before.length - after.length;
-  if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
-  const groups = [...before, ...Array<string>(missing).fill('0'), ...after];
-  if (!groups.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return undefined;
-  return BigInt(`0x${groups.map((group) => group.padStart(4, '0')).join('')}`);
+  const plain = withoutDots(text);
+  const groups = plain === undefined ? undefined : ipv6Groups(plain);
+  if (groups === undefined) return undefined;
+  const half = (from: number): bigint => BigInt(groups[from]! * 0x10000 + groups[from + 1]!);
+  return (half(0) << 96n) | (half(2) << 64n) | (half(4) << 32n) | half(6);
 }
 
 /** As netip.ParseAddr: undefined for what Go refuses. */
@@ -86,15 +116,23 @@ function formatIpv4(value: bigint): string {
 
 const isMapped = ({ family, value }: Ip): boolean => family === 6 && value >> 32n === 0xffffn;
 
+const hexGroup = (group: number): string => group.toString(16);
+
 /** The longest run of zeros, of equally long ones the first, is `::`; one group alone is not shortened. */
 function formatIpv6(value: bigint): string {
-  const groups = value.toString(16).padStart(32, '0').match(/.{4}/g)!;
-  const text = groups.map((group) => group.replace(/^0{1,3}/, '')).join(':');
-  let longest = '';
-  for (const [run] of text.matchAll(/\b0(:0)+\b/g)) if (run.length > longest.length) longest = run;
-  if (longest === '') return text;
-  const at = text.search(new RegExp(`\\b${longest}\\b`));
-  return `${text.slice(0, at).replace(/:$/, '')}::${text.slice(at + longest.length).replace(/^:/, '')}`;
+  const groups: number[] = [];
+  for (const shift of [96n, 64n, 32n, 0n]) {
+    const half = Number((value >> shift) & 0xffffffffn);
+    groups.push(half >>> 16, half & 0xffff);
+  }
+  let [longest, start] = [1, -1];
+  for (let at = 0, run = 0; at < 8; at++) {
+    run = groups[at] === 0 ? run + 1 : 0;
+    if (run > longest) [longest, start] = [run, at - run + 1];
+  }
+  if (start < 0) return groups.map(hexGroup).join(':');
+  const [head, tail] = [groups.slice(0, start), groups.slice(start + longest)];
+  return `${head.map(hexGroup).join(':')}::${tail.map(hexGroup).join(':')}`;
 }
 
 /** The one text of an address. */

@@ -50,7 +50,7 @@ export const canonicalIpErrors: NameRule = (text) => {
 
 export function ipWarnings(field: string, text: string): string[] {
   const ip = sloppyIp(text);
-  if (ip === undefined) return [];
+  if (ip === undefined || isIPv4(text)) return [];
   const shown = JSON.stringify(text);
   const canonical = formatIp(unmapped(ip));
   if (addressOf(text) === undefined || isMapped(ip))
@@ -65,10 +65,20 @@ export function ipWarnings(field: string, text: string): string[] {
 interface Prefix {
   readonly ip: Ip;
   readonly cidr: Cidr;
+  /** It has zeros before a number. */
+  readonly hasZeros: boolean;
 }
 
-const sloppyPrefix = (text: string): Prefix | undefined =>
-  text.length > 256 ? undefined : (parseIpWithBits(text) ?? parseIpWithBits(withoutZeros(text)));
+function sloppyPrefix(text: string): Prefix | undefined {
+  if (text.length > 256) return undefined;
+  const strict = parseIpWithBits(text);
+  const prefix = strict ?? parseIpWithBits(withoutZeros(text));
+  return prefix && { ...prefix, hasZeros: strict === undefined };
+}
+
+/** Whether there is nothing to say of it: there may be tens of thousands. */
+const isPlainIPv4 = ({ ip, cidr, hasZeros }: Prefix): boolean =>
+  ip.family === 4 && ip.value === cidr.first && !hasZeros;
 
 /** As Go writes it: an IPv4 prefix in IPv6's clothes is an IPv4 prefix. */
 function standardCidr({ ip, cidr }: Prefix): string {
@@ -79,7 +89,7 @@ function standardCidr({ ip, cidr }: Prefix): string {
 export const cidrErrors: NameRule = (text) => {
   const prefix = sloppyPrefix(text);
   if (prefix === undefined) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
-  if (parseIpWithBits(text) === undefined) return ['must not have leading 0s in IP or prefix length'];
+  if (prefix.hasZeros) return ['must not have leading 0s in IP or prefix length'];
   if (isMapped(prefix.ip)) return ['must not have an IPv4-mapped IPv6 address'];
   return prefix.ip.value === prefix.cidr.first ? [] : ['must not have bits set beyond the prefix length'];
 };
@@ -93,7 +103,7 @@ export const canonicalCidrErrors: NameRule = (text) => {
 
 export function cidrWarnings(field: string, text: string): string[] {
   const prefix = sloppyPrefix(text);
-  if (prefix === undefined) return [];
+  if (prefix === undefined || isPlainIPv4(prefix)) return [];
   const [shown, standard] = [JSON.stringify(text), JSON.stringify(standardCidr(prefix))];
   const warnings: string[] = [];
   if (prefix.ip.value !== prefix.cidr.first) {
@@ -102,7 +112,7 @@ export function cidrWarnings(field: string, text: string): string[] {
       `${field}: CIDR value ${shown} is ambiguous in this context (should be ${standard} or ${single}?)`,
     );
   }
-  if (parseIpWithBits(text) === undefined || isMapped(prefix.ip))
+  if (prefix.hasZeros || isMapped(prefix.ip))
     warnings.push(`${field}: non-standard CIDR value ${shown} is invalid: use ${standard}`);
   if (warnings.length === 0 && prefix.ip.family === 6 && standard !== shown)
     warnings.push(`${field}: IPv6 CIDR value ${shown} should be in RFC 5952 canonical format (${standard})`);

@@ -184,8 +184,11 @@ function* createErrors(
   for (const why of nameErrors(name)) errors.push(invalid('metadata.name', name, why));
   yield;
   const own = declaration.strategy.validate?.(object) ?? [];
+  yield;
+  // Mostly there are none; what is wrong in a spec may be tens of thousands of long texts.
   const said = new Set(errors.map(({ field, message }) => `${field}\n${message}`));
-  for (const error of own) if (!said.has(`${error.field}\n${error.message}`)) errors.push(error);
+  for (const error of own)
+    if (said.size === 0 || !said.has(`${error.field}\n${error.message}`)) errors.push(error);
   if (rules) errors.push(...(yield* rules(object, undefined, context, own)));
   return errors;
 }

@@ -5,7 +5,7 @@ import type { CachedObject, Predicate } from '../storage/watch/resource-cache.ts
 export interface LiveObjects {
   /** Never to be modified: the same object is handed to everybody. */
   get<T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined;
-  /** Whether it is there. Nothing is parsed. */
+  /** Whether it is there, be it unreadable. Nothing is parsed. */
   has(resource: ResourceRef, name: string, namespace: string): boolean;
   /** As they are stored, for whoever reads them in another way. Nothing is parsed. Throws StatusError 500 where one is there and can't be read. */
   stored(resource: ResourceRef, namespace: string, name: string): CachedObject | undefined;

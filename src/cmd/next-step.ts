@@ -27,6 +27,9 @@ const step: Readonly<Record<string, (error: SystemError) => string>> = {
 /** What the API server answers when its store can't grow. */
 const noSpace = 'etcdserver: mvcc: database space exceeded';
 
+/** What a list says of a value that no key opens; some are needed to begin. */
+const sealed = 'Internal error occurred: unable to transform key ';
+
 /** Of the innermost cause that there is advice for. */
 export function nextStepAfter(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
@@ -36,5 +39,7 @@ export function nextStepAfter(error: unknown): string | undefined {
   if (inner !== undefined) return inner;
   if (error instanceof Error && error.message === noSpace)
     return 'free some space on the disk of the data directory, or delete objects if the quota is full (--quota-backend-bytes)';
+  if (error instanceof Error && error.message.startsWith(sealed))
+    return "put the key that it was written with among the providers of --encryption-provider-config; is it a plugin's, see that the plugin is well";
   return typeof system.code === 'string' ? step[system.code]?.(system) : undefined;
 }

@@ -68,7 +68,8 @@ class CachedLiveObjects implements LiveObjects {
   }
 
   has(ref: ResourceRef, name: string, namespace: string): boolean {
-    return this.#cacheOf(ref)?.get(namespace, name) !== undefined;
+    const cache = this.#cacheOf(ref);
+    return cache?.get(namespace, name) !== undefined || cache?.unreadable(namespace, name) !== undefined;
   }
 
   stored(ref: ResourceRef, namespace: string, name: string): CachedObject | undefined {

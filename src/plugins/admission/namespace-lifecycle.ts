@@ -5,6 +5,12 @@ import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { isAbout } from './request/typed-request.ts';
 
+/** One that is there and can't be read is not missing: that throws why. */
+function missing(live: LiveObjects, namespace: string): StatusError {
+  live.stored(namespaces, '', namespace);
+  return notFound({ group: '', resource: 'namespaces' }, namespace);
+}
+
 const immortal = ['default', 'kube-system', 'kube-public'];
 
 export function createNamespaceLifecycle(live: LiveObjects): AdmissionPlugin {
@@ -27,7 +33,7 @@ export function createNamespaceLifecycle(live: LiveObjects): AdmissionPlugin {
         return;
       }
       const found = live.get(namespaces, namespace);
-      if (found === undefined) throw notFound({ group: '', resource: 'namespaces' }, namespace);
+      if (found === undefined) throw missing(live, namespace);
       if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
       const refusal = forbidden(
         request.declaration,

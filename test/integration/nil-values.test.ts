@@ -114,10 +114,15 @@ test('rules of null: bound, applied, patched, and shown as a table', async () =>
     assert.ok(answer.status === 200 || answer.status === 201, answer.text);
     assert.deepEqual(answer.body['rules'], expected);
   }
-  const added = await ask('PATCH', url, [{ op: 'add', path: '/rules', value: [rule] }], {
-    contentType: 'application/json-patch+json',
-  });
-  assert.deepEqual(added.body['rules'], [rule]);
+  for (const value of [[rule], null]) {
+    const current = (await ask('GET', url)).body['rules'];
+    const operations = [
+      { op: 'test', path: '/rules', value: current },
+      { op: 'replace', path: '/rules', value },
+    ];
+    const replaced = await ask('PATCH', url, operations, { contentType: 'application/json-patch+json' });
+    assert.deepEqual(replaced.body['rules'], value);
+  }
   const none = await ask('PATCH', url, { rules: null });
   assert.equal(none.body['rules'], null);
   const table = await ask('GET', rbac, undefined, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });

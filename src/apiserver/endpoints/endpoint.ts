@@ -44,7 +44,7 @@ export interface EndpointDependencies {
 
 /** The patch engines, pure. Each answers the patched object and throws StatusError. */
 export interface PatchEngines {
-  json(live: JsonObject, patch: unknown): Steps<JsonObject>;
+  json(live: JsonObject, patch: unknown, type: string): Steps<JsonObject>;
   merge(live: JsonObject, patch: unknown): JsonObject;
   strategic(live: JsonObject, patch: unknown, type: string): JsonObject;
 }

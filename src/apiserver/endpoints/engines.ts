@@ -3,6 +3,7 @@ import type { Json, JsonObject, Scheme } from '../../apimachinery/declaration.ts
 import { applySteps } from '../../apimachinery/fieldmanager/apply-patch.ts';
 import { trackUpdateSteps } from '../../apimachinery/fieldmanager/field-manager.ts';
 import type { VersionsOfObject } from '../../apimachinery/fieldmanager/versioned-object.ts';
+import { withNils } from '../../apimachinery/nil-values.ts';
 import { jsonPatchSteps } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../../apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
@@ -19,7 +20,10 @@ import { isOutdated, limitsOf, otherVersionsOf } from '../registry/owned-version
 import type { PatchEngines } from './endpoint.ts';
 
 export const patchEngines = (scheme: Scheme): PatchEngines => ({
-  json: (live, patch) => jsonPatchSteps(live, patch as Json),
+  // Its paths may name what is there as null.
+  *json(live, patch, type) {
+    return yield* jsonPatchSteps(yield* withNils(scheme.plans, type, live), patch as Json);
+  },
   merge: (live, patch) => applyMergePatch(live, patch as Json),
   strategic: (live, patch, type) => applyStrategicMergePatch(live, patch as Json, scheme, type),
 });

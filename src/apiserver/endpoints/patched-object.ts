@@ -20,7 +20,7 @@ export async function patchedObject(
   if (context.heavy && isObject(patch)) assertBounded(patch, bounds);
   let result: JsonObject;
   if (type === jsonPatch) {
-    const steps = patches.json(live, patch);
+    const steps = patches.json(live, patch, of);
     result = context.heavy ? await inTurns(steps, turns) : atOnce(steps);
   } else result = type === mergePatch ? patches.merge(live, patch) : patches.strategic(live, patch, of);
   if (context.heavy) await turns.take();

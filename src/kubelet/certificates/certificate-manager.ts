@@ -60,8 +60,8 @@ async function obtain(options: CertificateManagerOptions, signal: AbortSignal): 
     },
   });
   const { name } = metadata;
-  const until = clock.now() + answerMs;
-  for (let looked = 1; clock.now() < until; looked++) {
+  const until = clock.monotonic() + answerMs;
+  for (let looked = 1; clock.monotonic() < until; looked++) {
     const request = await client.get(certificatesigningrequests, { name }).catch((error: unknown) => {
       // Only a request that is gone is of no more use: for what it asks, the key is here alone.
       if (signal.aborted || isStatusError(error, 'NotFound')) throw error;

@@ -32,7 +32,7 @@ export interface KmsDependencies {
 interface WriteKey {
   readonly cipher: Cipher;
   readonly wrapped: WrappedKey;
-  /** What is written with it after that is refused. */
+  /** What is written with it after that is refused. By the clock that nobody sets, as upstream. */
   expiresAt: number;
 }
 
@@ -166,7 +166,7 @@ export class KmsKeys {
     const { ciphers, clock, random } = this.#deps;
     const now = this.#now;
     // Before it is asked: the time is an upper bound.
-    const expiresAt = clock.now() + writeForMs;
+    const expiresAt = clock.monotonic() + writeForMs;
     if (now !== undefined && now.wrapped.keyId === keyId) {
       now.expiresAt = expiresAt;
       return;
@@ -192,7 +192,7 @@ export class KmsKeys {
     }
     const hash = (id: string): string => JSON.stringify(hashOf(ciphers, id));
     const errState = now === undefined ? 'got unexpected nil transformer' : '<nil>';
-    const until = now === undefined ? '0001-01-01T00:00:00Z' : rfc3339(now.expiresAt);
+    const until = now === undefined ? '0001-01-01T00:00:00Z' : this.#shown(now);
     throw new Error(
       `failed to rotate DEK uid="${uid}", useSeed=true, errState=${errState}, errGen=${failed ?? '<nil>'}, statusKeyIDHash=${hash(keyId)}, encryptKeyIDHash=${hash(named)}, stateKeyIDHash=${hash(now?.wrapped.keyId ?? '')}, expirationTimestamp=${until}`,
     );
@@ -209,12 +209,16 @@ export class KmsKeys {
     const { ciphers, clock } = this.#deps;
     this.current();
     const { wrapped, expiresAt } = this.#now!;
-    const now = clock.now();
-    if (now > expiresAt)
+    if (clock.monotonic() > expiresAt)
       throw new Error(
-        `encryptedDEKSource with keyID hash ${JSON.stringify(hashOf(ciphers, wrapped.keyId))} expired at ${rfc3339(expiresAt)} (current time is ${rfc3339(now)})`,
+        `encryptedDEKSource with keyID hash ${JSON.stringify(hashOf(ciphers, wrapped.keyId))} expired at ${this.#shown(this.#now!)} (current time is ${rfc3339(clock.now())})`,
       );
     return this.#now!;
+  }
+
+  #shown({ expiresAt }: WriteKey): string {
+    const { clock } = this.#deps;
+    return rfc3339(clock.now() + expiresAt - clock.monotonic());
   }
 }
 

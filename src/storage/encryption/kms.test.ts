@@ -134,6 +134,23 @@ test('a plugin that fails is asked more often; writing goes on for three minutes
   keys.stop();
 });
 
+test('whoever sets the time of day makes no key too old, and none good for longer', async () => {
+  const { clock, service, keys, form } = begin();
+  await keys.start();
+  clock.setBy(3_600_000);
+  form.seal(value, place);
+  clock.setBy(-48 * 3_600_000);
+  form.seal(value, place);
+  service.down = true;
+  clock.advance(181_000);
+  await settled();
+  assert.throws(
+    () => form.seal(value, place),
+    /expired at 2025-12-30T01:03:00Z \(current time is 2025-12-30T01:03:01Z\)$/,
+  );
+  keys.stop();
+});
+
 test('a server that comes before its plugin reads and writes nothing, until the plugin is there', async () => {
   const { clock, service, keys, form } = begin();
   service.down = true;

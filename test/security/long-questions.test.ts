@@ -9,6 +9,7 @@ import type { AuthorizationAttributes } from '../../src/apiserver/authorization/
 import { createMetrics } from '../../src/component-base/metrics.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { startTestControlPlane, user } from '../../src/controlplane/testing/test-control-plane.ts';
+import { createEventRateLimit } from '../../src/plugins/admission/event-rate-limit.ts';
 import { createImagePolicyWebhook } from '../../src/plugins/admission/image-policy-webhook.ts';
 import { cachedTokens } from '../../src/plugins/authentication/tokens/cached-tokens.ts';
 import { tokenCacheMetrics } from '../../src/plugins/authentication/tokens/token-cache-metrics.ts';
@@ -141,4 +142,18 @@ test('an image policy is asked about annotations of any length, and says anythin
     } as unknown as AdmissionRequest;
   };
   await staysSmall((n) => plugin.validate?.(created(n)));
+});
+
+test('events of objects with names of any length are counted, each for itself, and their names are not kept', async () => {
+  const plugin = createEventRateLimit([{ type: 'SourceAndObject', qps: 1, burst: 2, cacheSize: 0 }], {
+    ...systemClock,
+    monotonic: () => 0,
+  });
+  const event = (name: string): AdmissionRequest =>
+    ({ declaration: { kind: 'Event' }, object: { involvedObject: { name } } }) as unknown as AdmissionRequest;
+  await staysSmall((n) => plugin.validate?.(event(long(n))));
+  for (const name of ['a', long(-2)]) {
+    for (let i = 0; i < 2; i++) plugin.validate?.(event(name));
+    assert.throws(() => plugin.validate?.(event(name)), /limit reached on type SourceAndObject for key /);
+  }
 });

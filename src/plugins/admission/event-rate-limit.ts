@@ -4,8 +4,11 @@ import { StatusError } from '../../apimachinery/errors.ts';
 import { isObject, obj, str } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { Clock } from '../../base/clock.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
 
 const defaultCacheSize = 4096;
+/** Who writes events chooses their objects' names; of longer ones the digest is kept. */
+const longestKept = 1024;
 
 interface Bucket {
   tokens: number;
@@ -29,7 +32,8 @@ function keyOf({ namespace, user, object }: AdmissionRequest, type: string): str
 function limiter({ type, qps, burst, cacheSize }: EventRateLimit, clock: Clock): (key: string) => boolean {
   const size = type === 'Server' ? 1 : cacheSize === 0 ? defaultCacheSize : cacheSize;
   const buckets = new Map<string, Bucket>();
-  return (key) => {
+  return (text) => {
+    const key = text.length > longestKept ? sha256Hex(text) : text;
     const now = clock.monotonic();
     const bucket = buckets.get(key) ?? { tokens: burst, atMs: now };
     // The last used stands last, the first is forgotten.

@@ -192,10 +192,10 @@ test('any text of groups and colons is read as Node’s own parser reads it, and
   );
 });
 
-test('fifty thousand addresses are read, and written, without holding anybody for long', () => {
-  const texts = Array.from({ length: 50_000 }, (_, i) => `2001:db8:${(i >> 8).toString(16)}:${i & 255}::1`);
+test('a hundred thousand addresses are read, and written, without holding anybody for long', () => {
+  const texts = Array.from({ length: 100_000 }, (_, i) => `2001:db8:${(i >> 8).toString(16)}:${i & 255}::1`);
   const from = process.cpuUsage();
   for (const text of texts) formatIp(parseIp(text)!);
-  // 0.6 s, when the groups were cut out and put together as texts.
-  assert.ok(process.cpuUsage(from).user < 300_000, `${process.cpuUsage(from).user} µs`);
+  // 1.5 s and more, when the groups were cut out and put together as texts.
+  assert.ok(process.cpuUsage(from).user < 1_000_000, `${process.cpuUsage(from).user} µs`);
 });

@@ -81,14 +81,16 @@ interface Flooded {
   readonly answers: ReadonlyMap<string, number>;
   readonly mostSockets: number;
   readonly mostMb: number;
-  /** How long what has nothing to do with the webhook took, in ms. */
+  /** How many of the flood were answered while something waited that has nothing to do with the webhook. */
   readonly others: readonly number[];
 }
 
 /** All creates as the administrator, whom no limit of users holds back. */
 async function flood(): Promise<Flooded> {
   const answers = new Map<string, number>();
+  let answered = 0;
   const count = ({ status, message }: Answer): void => {
+    answered++;
     const what = `${status} ${message.replace(/^.*: /, '')}`;
     answers.set(what, (answers.get(what) ?? 0) + 1);
   };
@@ -96,12 +98,12 @@ async function flood(): Promise<Flooded> {
   const others: number[] = [];
   const beside = (async () => {
     for (let i = 0; flooding; i++) {
-      const from = performance.now();
+      const before = answered;
       const metadata = { name: `beside-${i}` };
       const made = await plane.ask('POST', '/api/v1/namespaces/default/secrets?dryRun=All', { metadata });
       assert.equal(made.status, 201, made.text);
       assert.equal((await plane.ask('GET', '/api/v1/namespaces/default')).status, 200);
-      others.push(performance.now() - from);
+      others.push(answered - before);
       mostSockets = Math.max(mostSockets, sockets());
       mostMb = Math.max(mostMb, heldMb());
       await delay(10);
@@ -126,8 +128,8 @@ async function flood(): Promise<Flooded> {
   return { answers, mostSockets, mostMb, others };
 }
 
-const median = (times: readonly number[]): number =>
-  [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)]!;
+const median = (all: readonly number[]): number =>
+  [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)]!;
 
 /** `fits`: how each may end. */
 async function withstand(path: string, timeoutSeconds: number, fits: RegExp): Promise<Flooded> {
@@ -152,7 +154,11 @@ async function withstand(path: string, timeoutSeconds: number, fits: RegExp): Pr
   // 32 of one webhook, and those that were closed and are not gone yet.
   assert.ok(mostSockets - floodedBefore <= 2 * 32, `${mostSockets} sockets`);
   assert.ok(mostMb - mb < 300, `${mostMb} MB, ${mb} before`);
-  assert.ok(others.length > 10 && median(others) < 1_000, `${others.length}, ${median(others)} ms`);
+  // Less than what comes in a tenth of a second: who waits behind the webhook waits for its timeout.
+  assert.ok(
+    others.length > 10 && median(others) < perSecond / 10,
+    `${others.length}, ${median(others)} of them`,
+  );
   await eventually(async () => {
     assert.ok(sockets() - floodedBefore <= 8, `${sockets()} sockets`);
     collect();
@@ -165,7 +171,7 @@ test('a webhook that takes two seconds', async (t) => {
   const { answers, others } = await withstand('/slow', 3, /^201 $|^500 context deadline exceeded$/);
   // Some have had a connection, and more have waited for one in vain.
   assert.equal(answers.size, 2);
-  t.diagnostic(`${JSON.stringify([...answers])}; others ${median(others)} ms`);
+  t.diagnostic(`${JSON.stringify([...answers])}; others met ${median(others)}`);
 });
 
 for (const [path, fault] of [
@@ -177,6 +183,6 @@ for (const [path, fault] of [
   test(`a webhook that answers ${path}`, async (t) => {
     const fits = new RegExp(`${fault.source}|^500 context deadline exceeded$`);
     const { answers, others, mostMb } = await withstand(path, 1, fits);
-    t.diagnostic(`${JSON.stringify([...answers])}; others ${median(others)} ms, most ${mostMb} MB`);
+    t.diagnostic(`${JSON.stringify([...answers])}; others met ${median(others)}, most ${mostMb} MB`);
     assert.equal(told, '', 'a redirect was followed');
   });

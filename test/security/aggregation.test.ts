@@ -332,11 +332,12 @@ test('a server that hangs keeps no seats of this one, and gathers no requests wi
   });
   const all = Array.from({ length: 450 }, () => send(flunders, { user: jane, signal: left.signal }));
   await eventually(() => assert.equal(asked().length, 400));
-  // Of the same flow and level.
-  const start = performance.now();
+  let ended = 0;
+  for (const one of all) void one.then(({ status }) => status === 503 && ended++);
+  // Of the same flow and level: it is answered while all of them hang.
   const other = await plane.ask('GET', '/api/v1/namespaces/default', undefined, { user: jane });
   assert.equal(other.status, 200);
-  assert.ok(performance.now() - start < 2000);
+  assert.equal(ended, 0);
   left.abort();
   const statuses = (await Promise.all(all)).map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === 429).length, 50);

@@ -1,9 +1,10 @@
 // Tokens that a service of somebody else knows: it is sent a TokenReview, and what it says holds for a while.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { bool, obj, status, str, strs } from '../../apimachinery/json-access.ts';
+import { bool, obj, str, strs } from '../../apimachinery/json-access.ts';
 import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
+import { reviewStatus } from '../webhook/review-status.ts';
 
 export interface WebhookTokenOptions {
   readonly reviewer: RemoteReviewer;
@@ -25,7 +26,8 @@ function userOf(user: JsonObject): UserInfo {
 export function createWebhookTokenAuthenticator(options: WebhookTokenOptions): TokenAuthenticator {
   const { reviewer, version, apiAudiences } = options;
   const review = async (token: string, audiences: readonly string[]): Promise<TokenVerdict | undefined> => {
-    const answer = status(
+    const answer = reviewStatus(
+      'TokenReview',
       await reviewer.review({
         kind: 'TokenReview',
         apiVersion: `authentication.k8s.io/${version}`,

@@ -1,6 +1,6 @@
 // Asks a service of somebody else with a SubjectAccessReview; what it says holds for a while.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { bool, status, str } from '../../apimachinery/json-access.ts';
+import { bool, str } from '../../apimachinery/json-access.ts';
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,
@@ -14,6 +14,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { KeptAnswers } from '../../base/kept-answers.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
+import { reviewStatus } from '../webhook/review-status.ts';
 import { allHold, compileCondition } from './webhook/review-conditions.ts';
 
 export interface WebhookAuthorizerOptions {
@@ -139,7 +140,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
       spec: sent(spec, version),
       status: { allowed: false },
     });
-    const decision = decisionOf(status(answer));
+    const decision = decisionOf(reviewStatus('SubjectAccessReview', answer));
     remember(key, decision, a);
     return decision;
   };

@@ -1,9 +1,11 @@
 // Requests and upgrades to another HTTP/1.1 server (a kubelet, a pod): the API server's side of every proxied call.
 import * as http from 'node:http';
 import * as https from 'node:https';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { boundHead } from './answer-head.ts';
-import type { HttpResponse, PullBody } from './http-message.ts';
+import { writePull } from './body-writer.ts';
+import { type HttpResponse, isPullBody, type PullBody } from './http-message.ts';
+import { StreamBody } from './stream-body.ts';
 import { withoutToken } from './websocket-token.ts';
 
 export interface BackendTarget {
@@ -37,7 +39,8 @@ export interface BackendRequest {
   /** Path with query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: Buffer | undefined;
+  /** As it comes; closed whatever becomes of the request. */
+  readonly body?: Buffer | PullBody | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Until the first byte of the answer's head. Default 30 s. */
   readonly answerWithinMs?: number | undefined;
@@ -80,49 +83,6 @@ function open(target: BackendTarget, request: BackendRequest): http.ClientReques
     ...(key === undefined ? {} : { key }),
     ...(servername === undefined ? {} : { servername }),
   });
-}
-
-/** A stream's bytes, taken as the client takes them. One that breaks off is an error: an end would pass for the whole. */
-class StreamBody implements PullBody {
-  readonly #stream: Readable;
-  #over = false;
-  #failure: Error | undefined;
-  #wake: (() => void) | undefined;
-  constructor(stream: Readable) {
-    this.#stream = stream;
-    stream.on('error', (error) => {
-      this.#failure = error;
-      this.#end();
-    });
-    stream.on('end', () => this.#end());
-    stream.on('close', () => this.#end());
-    stream.on('readable', () => this.#fire());
-    if (stream.destroyed) this.#over = true;
-  }
-  #end(): void {
-    this.#over = true;
-    this.#fire();
-  }
-  #fire(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  }
-  pull(): Buffer | undefined | null {
-    const chunk = this.#stream.read() as Buffer | null;
-    if (chunk !== null) return chunk;
-    if (this.#failure) throw this.#failure;
-    return this.#over || this.#stream.readableEnded ? null : undefined;
-  }
-  onReady(callback: () => void): void {
-    this.#wake = callback;
-    if (this.#over) queueMicrotask(() => this.#fire());
-  }
-  close(): void {
-    this.#wake = undefined;
-    this.#over = true;
-    this.#stream.destroy();
-  }
 }
 
 const hopByHop: readonly string[] = [
@@ -186,6 +146,12 @@ function begin(
 const unaskedUpgrade = (protocol: string): BackendError =>
   new BackendError(`backend tried to switch protocol ${JSON.stringify(protocol)} when "" was requested`);
 
+/** At the speed at which the backend takes it. Who breaks off takes the request with it. */
+function sendBody(outgoing: http.ClientRequest, body: BackendRequest['body']): void {
+  if (isPullBody(body)) writePull(outgoing, body, () => undefined);
+  else outgoing.end(body);
+}
+
 /** The answer's head at once, its body as it comes. Throws BackendError. */
 export function requestBackend(target: BackendTarget, request: BackendRequest): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
@@ -208,7 +174,7 @@ export function requestBackend(target: BackendTarget, request: BackendRequest): 
       delete headers['content-length'];
       resolve({ status, headers, body: new StreamBody(response) });
     });
-    outgoing.end(request.body);
+    sendBody(outgoing, request.body);
   });
 }
 
@@ -277,6 +243,6 @@ export function upgradeBackend(target: BackendTarget, request: BackendRequest): 
         rawHead: `${lines.join('\r\n')}\r\n\r\n`,
       });
     });
-    outgoing.end(request.body);
+    outgoing.end();
   });
 }

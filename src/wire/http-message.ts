@@ -24,6 +24,8 @@ export interface HttpRequest {
   readonly rawHeaders?: readonly string[] | undefined;
   /** Reads the whole body; throws BodyTooLargeError past `limit` bytes. */
   readBody(limit: number): Promise<Buffer>;
+  /** Instead of readBody, once: the body as it comes, of any length; undefined: it has none. */
+  streamBody?(): PullBody | undefined;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   readonly remoteAddress: string;

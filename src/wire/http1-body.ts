@@ -1,6 +1,8 @@
 // The body of an HTTP/1 request on its way to whoever reads it: in hand when it came with its head, else a stream.
 import { Readable } from 'node:stream';
+import type { PullBody } from './http-message.ts';
 import { readBody } from './read-body.ts';
+import { StreamBody } from './stream-body.ts';
 
 /** What is kept of a body that nobody reads yet. */
 const keptBytes = 64 * 1024;
@@ -57,12 +59,25 @@ export class Http1Body {
     const pieces = this.#pieces;
     if (this.#isComplete && this.#cost <= Math.min(limit, keptBytes))
       return Promise.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    return readBody(this.#streamed(), limit, declared);
+  }
+
+  /** Once, instead of reading it. */
+  stream(): PullBody {
+    const stream = this.#streamed();
+    return new StreamBody(stream, () => {
+      stream.destroy();
+      this.unwanted();
+    });
+  }
+
+  #streamed(): Readable {
     const stream = new Readable({ read: () => this.#resume(), highWaterMark: keptBytes });
     this.#stream = stream;
-    for (const piece of pieces.splice(0)) stream.push(piece);
+    for (const piece of this.#pieces.splice(0)) stream.push(piece);
     if (this.#isComplete) stream.push(null);
     else if (this.#isUnwanted) stream.destroy();
-    return readBody(stream, limit, declared);
+    return stream;
   }
 
   #pause(): void {

@@ -1,12 +1,13 @@
 // A request of HTTP/1 as a value.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
+import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse, PullBody } from './http-message.ts';
 import { Http1Body } from './http1-body.ts';
 import { expectsContinue, faultOf, hasFaultyFraming } from './http1-faults.ts';
 import { headersByName } from './http1-headers.ts';
 import type { RequestHead } from './http1-parser.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
+import { sessionClients } from './session-clients.ts';
 
 /** RFC 9112, 3.2.2: whoever believes that he asks a proxy sends the whole URL. */
 function pathOf(target: string): string {
@@ -84,11 +85,22 @@ export class Http1Request implements HttpRequest {
   readBody(limit: number): Promise<Buffer> {
     if (this.#body === undefined) return empty;
     const declared = this.#said('content-length');
-    if (this.#awaitsWord && !(Number(declared) > limit)) {
-      this.#awaitsWord = false;
-      if (!this.isComplete) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n');
-    }
+    if (!(Number(declared) > limit)) this.#giveWord();
     return this.#body.read(limit, declared);
+  }
+
+  streamBody(): PullBody | undefined {
+    if (this.#body === undefined) return undefined;
+    this.#giveWord();
+    // Held up by whoever takes it, the socket does not tell that its client has left.
+    sessionClients.add(this.#socket);
+    return this.#body.stream();
+  }
+
+  #giveWord(): void {
+    if (!this.#awaitsWord) return;
+    this.#awaitsWord = false;
+    if (!this.isComplete) this.#socket.write('HTTP/1.1 100 Continue\r\n\r\n');
   }
 
   /** A piece of the body. */

@@ -2,10 +2,11 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { gzipFromBytes, sizeOf, writeBytes, writeGzip, writeParts, writeRegistered } from './body-writer.ts';
-import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
+import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse, PullBody } from './http-message.ts';
 import { discardBody, isPullBody } from './http-message.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
 import { readBody } from './read-body.ts';
+import { StreamBody } from './stream-body.ts';
 
 /** The real socket of a session: Node hands out a proxy that refuses most questions. */
 export const sessionSockets: WeakMap<object, Duplex> = new WeakMap();
@@ -38,6 +39,11 @@ export class Http2Request implements HttpRequest {
   }
   readBody(limit: number): Promise<Buffer> {
     return readBody(this.#stream, limit, this.headers['content-length'] as string | undefined);
+  }
+  streamBody(): PullBody | undefined {
+    const stream = this.#stream;
+    // The answer goes by the same stream, which ends when that is given and the rest of the body is thrown away.
+    return stream.endAfterHeaders ? undefined : new StreamBody(stream, () => stream.resume());
   }
   get signal(): AbortSignal {
     if (this.#signal) return this.#signal;

@@ -49,7 +49,9 @@ export class SessionClients {
     }
     client.setKeepAlive(true, keepAliveMs);
     const key = connectionKey(client as unknown as Endpoints);
+    const isKnown = this.#sessions.has(client);
     this.#sessions.set(client, { ...options, key, moved: 0, lost: 0 });
+    if (isKnown) return;
     client.once('close', () => {
       this.#sessions.delete(client);
       if (this.#sessions.size === 0) clearTimeout(this.#timer);

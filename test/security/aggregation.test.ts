@@ -1,13 +1,17 @@
 // Between clients and another API server: neither says what only this server may say, and a server that lies, hangs or floods harms nobody else.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { type RequestOptions, request as requestHttps } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { after, before, beforeEach, test } from 'node:test';
 import { eventLine } from '../../src/api/audit/event.ts';
 import { readAuditPolicy } from '../../src/api/audit/policy.ts';
 import { policyMatcher } from '../../src/apiserver/audit/audit-rules.ts';
 import type { ApiRequest, ApiResponse } from '../../src/apiserver/http.ts';
+import { testServing } from '../../src/apiserver/testing/test-serving.ts';
 import { wholeBody } from '../../src/apiserver/testing/whole-body.ts';
 import { yamlToJson } from '../../src/base/yaml.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -18,6 +22,7 @@ import {
   type TestControlPlane,
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { createHttpServer } from '../../src/wire/http-server.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type ExtensionServer, extensionGroup, startExtensionServer } from '../harness/extension-server.ts';
 
@@ -470,5 +475,144 @@ test('an upgraded connection goes through, with the headers of the front proxy a
     denied.socket.destroy();
   } finally {
     front.close();
+  }
+});
+
+interface Upload {
+  /** What the client sends goes here. */
+  readonly out: Duplex | ReturnType<typeof requestHttps>;
+  readonly status: Promise<number>;
+}
+
+/** Clients of a real port: over HTTP/1.1 and HTTP/2. */
+async function uploaders(): Promise<{
+  readonly clients: Readonly<Record<string, (path: string, headers?: object) => Upload>>;
+  close(): Promise<void>;
+}> {
+  const serving = await testServing();
+  const front = createHttpServer({
+    handler: (request) =>
+      send(request.url, {
+        method: request.method,
+        headers: request.headers,
+        readBody: (limit) => request.readBody(limit),
+        streamBody: () => request.streamBody?.(),
+        signal: request.signal,
+      }),
+    tls: serving,
+  });
+  const { port } = await front.listen(0, '127.0.0.1');
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: serving.caPem }).on('error', () => {});
+  const http1 = (path: string, headers: object = {}): Upload => {
+    const of = { port, host: '127.0.0.1', path, method: 'POST', ca: serving.caPem, agent: false as const };
+    const out = requestHttps({ ...of, headers } as RequestOptions);
+    const status = once(out, 'response').then(([response]) => (response as IncomingMessage).statusCode!);
+    out.on('error', () => {});
+    return { out, status };
+  };
+  const http2 = (path: string, headers: object = {}): Upload => {
+    const out = session.request({ ':method': 'POST', ':path': path, ...headers });
+    const status = once(out, 'response').then(([head]) => Number((head as { ':status': number })[':status']));
+    out.on('error', () => {});
+    return { out, status };
+  };
+  return {
+    clients: { http1, http2 },
+    async close() {
+      session.destroy();
+      await front.close();
+    },
+  };
+}
+
+test('bodies go through as they come: their length, their end, and that nobody takes them', async () => {
+  const { clients, close } = await uploaders();
+  const size = 24 << 20;
+  const piece = Buffer.alloc(1 << 20, 'x');
+  try {
+    for (const [protocol, upload] of Object.entries(clients)) {
+      let taken = 0;
+      let asked: IncomingMessage | undefined;
+      server.answers.set(flunders, (request, response) => {
+        asked = request;
+        taken = 0;
+        if (request.headers['x-hold'] === undefined)
+          request.on('data', ({ length }: Buffer) => {
+            taken += length;
+          });
+        request.on('end', () => response.writeHead(201).end('{}'));
+      });
+      // Longer than this server reads for itself, its length said or not.
+      for (const headers of [{}, { 'content-length': String(size) }]) {
+        const { out, status } = upload(flunders, headers);
+        for (let sent = 0; sent < size; sent += piece.length) if (!out.write(piece)) await once(out, 'drain');
+        out.end();
+        assert.equal(await status, 201, protocol);
+        assert.equal(taken, size, protocol);
+        assert.equal(asked!.headers['content-length'], (headers as Record<string, string>)['content-length']);
+      }
+      // Nobody takes it: its sender is held up long before it is through.
+      const held = upload(flunders, { 'x-hold': 'yes' });
+      let written = 0;
+      const fill = (): void => {
+        while (written++ < 64 && held.out.write(piece));
+        if (written < 64) held.out.once('drain', fill);
+      };
+      held.status.catch(() => undefined);
+      fill();
+      await eventually(async () => {
+        const at = written;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        assert.equal(written, at);
+      });
+      assert.ok(written < 32, `${protocol}: ${written} MB`);
+      held.out.destroy();
+      // Its sender leaves in the middle: the other server is not told that this was all.
+      asked = undefined;
+      const leaving = upload(flunders);
+      leaving.status.catch(() => undefined);
+      leaving.out.write(piece);
+      await eventually(() => assert.equal(taken, piece.length));
+      const left = new Promise<void>((resolve) => asked!.on('error', () => resolve()).on('close', resolve));
+      leaving.out.destroy();
+      await left;
+      assert.equal((asked as unknown as IncomingMessage).complete, false, protocol);
+    }
+  } finally {
+    await close();
+  }
+});
+
+test('a server that has heard enough answers early, and one that resets harms nobody', async () => {
+  const { clients, close } = await uploaders();
+  const piece = Buffer.alloc(1 << 20, 'x');
+  const enough: Readonly<Record<number, (request: IncomingMessage, response: ServerResponse) => void>> = {
+    413: (_, response) => void response.writeHead(413, { connection: 'close' }).end('enough'),
+    503: (request) => void request.socket.destroy(),
+  };
+  try {
+    for (const [protocol, upload] of Object.entries(clients))
+      for (const [expected, answer] of Object.entries(enough)) {
+        server.answers.set(flunders, answer);
+        const { out, status } = upload(flunders);
+        const send = (): void => void (out.destroyed || out.writableEnded || out.write(piece, send));
+        send();
+        assert.equal(await status, Number(expected), protocol);
+        out.destroy();
+      }
+    // A body of single bytes is as whole as any.
+    const got: Buffer[] = [];
+    server.answers.set(flunders, (request, response) => {
+      request.on('data', (data: Buffer) => got.push(data));
+      request.on('end', () => response.writeHead(201).end('{}'));
+    });
+    const { out, status } = clients['http1']!(flunders);
+    for (const byte of 'drop by drop') out.write(byte);
+    out.end();
+    assert.equal(await status, 201);
+    assert.equal(String(Buffer.concat(got)), 'drop by drop');
+    await eventually(() => assert.ok(server.open() <= 9, String(server.open())));
+  } finally {
+    await close();
   }
 });

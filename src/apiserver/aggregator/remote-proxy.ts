@@ -12,10 +12,10 @@ import { whyNoAnswer } from '../../wire/https-client.ts';
 import { machineAuthorities } from '../../wire/machine-authorities.ts';
 import { authorityOf, type ServiceResolver } from '../admission/webhook/webhook-client.ts';
 import type { ApiResponse } from '../http.ts';
-import { maxBodyBytes } from '../registry/decode-body.ts';
 import type { RequestContext } from '../request-context.ts';
 import { textResponse } from '../response.ts';
 import { originHeaders } from '../streaming/http-proxy.ts';
+import { passedBody } from '../streaming/passed-body.ts';
 import { takeOver } from '../streaming/upgrade-proxy.ts';
 import {
   type FrontProxyHeaders,
@@ -37,7 +37,7 @@ export interface RemoteProxyConfig {
   readonly frontProxy: FrontProxyHeaders;
 }
 
-/** Upstream's --request-timeout. */
+/** Upstream's --request-timeout, in which the body has to come, too. */
 const answerWithinMs = 60_000;
 /** Of one server, until it answers: one that hangs must not gather requests without end. */
 const maxWaiting = 400;
@@ -137,13 +137,13 @@ export class RemoteProxy {
     headers: ProxiedHeaders,
   ): Promise<ApiResponse> {
     const { request } = context;
-    const body = await request.readBody(maxBodyBytes);
-    const reads = readOnly.includes(request.method) && body.length === 0;
+    const passed = await passedBody(request);
+    const reads = readOnly.includes(request.method) && passed === undefined;
     const question = {
       method: request.method,
       path: proxiedPath(context),
-      headers: body.length > 0 ? { ...headers, 'content-length': String(body.length) } : headers,
-      ...(body.length > 0 ? { body } : {}),
+      headers: { ...headers, ...passed?.framing },
+      body: passed?.body,
       signal: request.signal,
       answerWithinMs,
     };

@@ -2,9 +2,9 @@
 import { hostPort } from '../../base/ip.ts';
 import { type BackendTarget, endToEnd, requestBackend } from '../../wire/backend.ts';
 import { type ApiRequest, type ApiResponse, isPullBody } from '../http.ts';
-import { maxBodyBytes } from '../registry/decode-body.ts';
 import { unreachable } from './backend-errors.ts';
 import { rewrittenHtml } from './html-links.ts';
+import { passedBody } from './passed-body.ts';
 import { proxiedUrl, proxyPrefix } from './proxied-links.ts';
 import { passUpgrade } from './upgrade-proxy.ts';
 
@@ -56,6 +56,9 @@ function led(request: ApiRequest, backendHost: string, response: ApiResponse): A
 const wantsPage = (request: ApiRequest): boolean =>
   String(request.headers['accept'] ?? '').includes('text/html');
 
+/** As long as a client may take to send it, and half a minute for the answer. */
+const uploadWithinMs = 120_000;
+
 export async function proxyRequest(
   request: ApiRequest,
   target: BackendTarget,
@@ -73,14 +76,15 @@ export async function proxyRequest(
       if (value !== undefined && upgradeOnly.test(name)) headers[name] = value;
     return passUpgrade(request, target, path, headers);
   }
-  const body = await request.readBody(maxBodyBytes);
+  const passed = await passedBody(request);
   try {
     const response = await requestBackend(target, {
       method: request.method,
       path,
-      headers: body.length > 0 ? { ...headers, 'content-length': String(body.length) } : headers,
-      ...(body.length > 0 ? { body } : {}),
+      headers: { ...headers, ...passed?.framing },
+      body: passed?.body,
       signal: request.signal,
+      ...(passed && { answerWithinMs: uploadWithinMs }),
     });
     return led(request, hostPort(target.host, target.port), response);
   } catch (error) {

@@ -116,7 +116,7 @@ function checkValue(
   else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, schema, path, errors);
   else if (Array.isArray(value)) checkList(value, schema, path, errors, change);
   else if (isObject(value)) checkObject(value, schema, path, errors, change);
-  checkCombined(value, schema, path, errors);
+  if (isCombined(schema)) checkCombined(value, schema, path, errors);
 }
 
 const wrongType = (path: string, value: Json, wanted: string): FieldError => ({
@@ -247,12 +247,14 @@ function checkList(
   if (max !== undefined && value.length > max) errors.push(tooMany(place(path), value.length, max));
   const items = itemsOf(schema);
   if (items)
-    for (const [i, item] of value.entries()) check(item, items, `${path}[${i}]`, errors, change?.index(i));
+    for (let i = 0; i < value.length; i++) check(value[i], items, `${path}[${i}]`, errors, change?.index(i));
 }
 
 /** Both are made the served version before they are compared. */
 const isVersion = (path: string, name: string): boolean =>
   path === '' && (name === 'apiVersion' || name === 'kind');
+
+const within = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
 const noNames: readonly string[] = [];
 
@@ -263,7 +265,6 @@ function checkObject(
   errors: FieldError[],
   change: Correlated | undefined,
 ): void {
-  const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const min = numberIn(schema, 'minProperties');
   const max = numberIn(schema, 'maxProperties');
   const values = valuesOf(schema);
@@ -277,11 +278,17 @@ function checkObject(
   if (max !== undefined && count > max) errors.push(tooMany(place(path), count, max));
   const needed = schema['required'];
   for (const name of needed === undefined ? noNames : strs(needed))
-    if (!Object.hasOwn(value, name) || value[name] === undefined) errors.push(required(at(name)));
+    if (!Object.hasOwn(value, name) || value[name] === undefined) errors.push(required(within(path, name)));
   for (const name of names) {
     const inner = propertyOf(schema, name) ?? values;
     if (inner === undefined || inner === true) continue;
-    check(value[name], inner, at(name), errors, isVersion(path, name) ? undefined : change?.key(name));
+    check(
+      value[name],
+      inner,
+      within(path, name),
+      errors,
+      isVersion(path, name) ? undefined : change?.key(name),
+    );
   }
 }
 
@@ -296,7 +303,6 @@ const isCombined = ({ allOf, anyOf, oneOf, not }: StructuralSchema): boolean =>
   allOf !== undefined || anyOf !== undefined || oneOf !== undefined || not !== undefined;
 
 function checkCombined(value: Json, schema: StructuralSchema, path: string, errors: FieldError[]): void {
-  if (!isCombined(schema)) return;
   const say = (why: string): void => {
     errors.push(invalid(place(path), value, `${inBody(path)} ${why}`));
   };

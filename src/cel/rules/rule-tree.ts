@@ -29,6 +29,8 @@ export class RuleTree {
   /** Of the values of a map. */
   readonly values: RuleTree | undefined;
   readonly properties: ReadonlyMap<string, RuleTree>;
+  /** There are rules about what is in the value. */
+  readonly goesOn: boolean;
   readonly #base: TreeBase;
   readonly #given: readonly ValidationRule[];
   /** When the first value comes: of many rules few are about values that are given. */
@@ -47,6 +49,7 @@ export class RuleTree {
     this.items = items && below(items);
     this.values = isObject(values) ? below(values) : undefined;
     this.properties = propertiesIn(schema, type, base);
+    this.goesOn = this.items !== undefined || this.values !== undefined || this.properties.size > 0;
   }
 
   /** How many rules are about the value itself. */

@@ -13,7 +13,7 @@ import { isObject, str } from '../../apimachinery/json-access.ts';
 import { type Correlated, oldItems } from '../../apimachinery/structural/correlated.ts';
 import type { Steps } from '../../base/turns.ts';
 import { schemaValue } from '../json-values.ts';
-import type { Activation, Program } from '../program.ts';
+import type { Activation, Limits, Program } from '../program.ts';
 import type { SchemaType } from '../schema-type.ts';
 import { CelError, Optional, type Value } from '../value.ts';
 import type { CompiledRule } from './compile-rule.ts';
@@ -21,7 +21,7 @@ import type { RuleTree } from './rule-tree.ts';
 import { validationText } from './validation-rule.ts';
 
 /** Upstream's PerCallLimit and RuntimeCELCostBudget. */
-const costOfOne = 1_000_000;
+const limits: Limits = { cost: 1_000_000 };
 export const costOfAll = 10_000_000;
 /** Of a message that an expression makes, in bytes. */
 const longestMessage = 5 * 1024;
@@ -52,18 +52,21 @@ const child = (path: string, name: string): string => (path === '' ? name : `${p
 const isForgiven = ({ change, changeAround }: Subject): boolean =>
   change === undefined ? changeAround?.isEqual === true : change.isEqual;
 
+const nothingKnown: Pick<Subject, 'change' | 'changeAround'> = {};
+
 /** Below a field: what is known of its change, too. */
 function below(
   { change, changeAround }: Subject,
   next: (change: Correlated) => Correlated | undefined,
 ): Pick<Subject, 'change' | 'changeAround'> {
-  return change === undefined ? { changeAround } : { change: next(change), changeAround: change };
+  if (change !== undefined) return { change: next(change), changeAround: change };
+  return changeAround === undefined ? nothingKnown : { changeAround };
 }
 
 function atKey(subject: Subject, name: string): Pick<Subject, 'change' | 'changeAround'> {
   // Old and new were made the same version before they are compared.
   const isVersion = subject.changeAround === undefined && (name === 'apiVersion' || name === 'kind');
-  return isVersion ? {} : below(subject, (change) => change.key(name));
+  return isVersion ? nothingKnown : below(subject, (change) => change.key(name));
 }
 
 /** Throws nothing; what ends the run early. */
@@ -91,11 +94,29 @@ export class RuleRun {
     yield* this.#visit(tree, subject);
   }
 
+  /** The value's own rules, then those of what is in it. */
   *#visit(tree: RuleTree, subject: Subject): Steps<Going> {
     const { value } = subject;
     // Rules about what is null stand around it.
     if (value === undefined || value === null) return undefined;
-    if ((yield* this.#own(tree, subject)) === over) return over;
+    const { schema, type, size } = tree;
+    if (size > 0 && type !== undefined) {
+      if (this.errors.length >= mostErrors) return over;
+      const is = str(schema['type']);
+      if (this.#left <= 0) return this.#end(invalid(place(subject.path), is, overBudget));
+      const variables = new Variables(type, subject);
+      for (let i = 0; i < size; i++) {
+        const isNew = !tree.isCompiled(i);
+        const rule = tree.rule(i);
+        if (isNew || this.#sinceStep > costOfStep) {
+          this.#sinceStep = 0;
+          yield;
+        }
+        if (this.#one(rule, variables, subject, is) === over) return over;
+      }
+    }
+    // Most values with rules have none below: steps of their own would be most of what these cost.
+    if (!tree.goesOn) return undefined;
     if (Array.isArray(value)) return yield* this.#items(tree, subject, value);
     return isObject(value) ? yield* this.#members(tree, subject, value) : undefined;
   }
@@ -114,35 +135,14 @@ export class RuleRun {
 
   *#members(tree: RuleTree, subject: Subject, value: JsonObject): Steps<Going> {
     const { values, properties } = tree;
-    if (values === undefined && properties.size === 0) return undefined;
     const before = isObject(subject.old) ? subject.old : undefined;
-    for (const [name, member] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       const inner = values ?? properties.get(name);
       if (inner === undefined) continue;
       const path = values ? `${subject.path}[${name}]` : child(subject.path, name);
       const old = before && Object.hasOwn(before, name) ? before[name] : undefined;
-      const of = { path, value: member, old, ...atKey(subject, name) };
+      const of = { path, value: value[name], old, ...atKey(subject, name) };
       if ((yield* this.#visit(inner, of)) === over) return over;
-    }
-    return undefined;
-  }
-
-  *#own(tree: RuleTree, subject: Subject): Steps<Going> {
-    const { schema, type, size } = tree;
-    if (size === 0 || type === undefined) return undefined;
-    if (this.errors.length >= mostErrors) return over;
-    const at = place(subject.path);
-    const is = str(schema['type']);
-    if (this.#left <= 0) return this.#end(invalid(at, is, overBudget));
-    const variables = new Variables(type, subject);
-    for (let i = 0; i < size; i++) {
-      const isNew = !tree.isCompiled(i);
-      const rule = tree.rule(i);
-      if (isNew || this.#sinceStep > costOfStep) {
-        this.#sinceStep = 0;
-        yield;
-      }
-      if (this.#one(rule, variables, subject, is) === over) return over;
     }
     return undefined;
   }
@@ -224,7 +224,7 @@ export class RuleRun {
   }
 
   #run(program: Program, variables: Activation): { readonly value: Value; readonly cost: number } {
-    const outcome = program.run(variables, { cost: costOfOne });
+    const outcome = program.run(variables, limits);
     this.#sinceStep += outcome.cost;
     return outcome;
   }
@@ -241,18 +241,14 @@ const isTooLong = (text: string): boolean =>
 
 /** What all rules of one schema see. */
 class Variables {
-  readonly #self: Value;
-  readonly #oldSelf: Value | undefined;
+  readonly plain: Activation;
   constructor(type: SchemaType, { value, old }: Subject) {
-    this.#self = schemaValue(value, type);
-    this.#oldSelf = old === undefined || old === null ? undefined : schemaValue(old, type);
-  }
-  get plain(): Activation {
-    return this.#oldSelf === undefined ? { self: this.#self } : { self: this.#self, oldSelf: this.#oldSelf };
+    const self = schemaValue(value, type);
+    this.plain = old === undefined || old === null ? { self } : { self, oldSelf: schemaValue(old, type) };
   }
   get withOptional(): Activation {
-    const oldSelf = this.#oldSelf === undefined ? Optional.none : new Optional(this.#oldSelf);
-    return { self: this.#self, oldSelf };
+    const { oldSelf } = this.plain;
+    return { ...this.plain, oldSelf: oldSelf === undefined ? Optional.none : new Optional(oldSelf) };
   }
 }
 

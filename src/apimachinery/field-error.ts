@@ -68,18 +68,29 @@ export const notFound = (field: string, value: unknown): FieldError =>
 /** Tens of thousands of values may be none of the same few. */
 const supportedTexts = new WeakMap<readonly string[], string>();
 
-function supportedText(supported: readonly string[]): string {
+function supportedText(supported: readonly string[], asGiven: boolean): string {
   let text = supportedTexts.get(supported);
   if (text === undefined) {
-    const values = [...supported].sort().map((v) => JSON.stringify(v));
+    const listed = asGiven ? supported : [...supported].sort();
+    const values = listed.map((v) => JSON.stringify(v));
     text = values.length > 0 ? `: supported values: ${values.join(', ')}` : '';
     supportedTexts.set(supported, text);
   }
   return text;
 }
 
-export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
-  error('FieldValueNotSupported', field, `Unsupported value: ${show(value)}${supportedText(supported)}`);
+/** Upstream has most of what is supported in sets, which are told in order; `asGiven`: in a list, which is told as it stands. */
+export const notSupported = (
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+  asGiven = false,
+): FieldError =>
+  error(
+    'FieldValueNotSupported',
+    field,
+    `Unsupported value: ${show(value)}${supportedText(supported, asGiven)}`,
+  );
 
 export const tooLong = (field: string, maxBytes: number): FieldError =>
   error('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);

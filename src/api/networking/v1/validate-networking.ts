@@ -23,6 +23,7 @@ import {
   wildcardSubdomain,
 } from '../../../apimachinery/validation/names.ts';
 import { isWithin, parseCidr } from '../../../base/ip.ts';
+import type { TypedLocalObjectReference } from '../../generated/types/core-v1.ts';
 import type {
   HTTPIngressPath,
   Ingress,
@@ -66,7 +67,7 @@ export function validateIngressSpec(ingress: Decoded<Ingress>): Errors {
     const at = `spec.rules[${i}]`;
     const host = rule.host ?? '';
     if (isIp(host)) errors.push(invalid(`${at}.host`, host, 'must be a DNS name, not an IP address'));
-    else if (host !== '') errors.push(...each(`${at}.host`, host, hostErrors));
+    if (host !== '') errors.push(...each(`${at}.host`, host, hostErrors));
     const http = rule.http;
     if (http === undefined) return;
     if ((http.paths ?? []).length === 0) errors.push(required(`${at}.http.paths`));
@@ -106,19 +107,26 @@ function pathErrors(path: Decoded<HTTPIngressPath>, at: string): Errors {
   return [...errors, ...backendErrors(path.backend ?? {}, `${at}.backend`)];
 }
 
+/** Of what a backend or a class names by group, kind and name. */
+function referenceErrors(reference: Decoded<TypedLocalObjectReference>, at: string): Errors {
+  const { apiGroup } = reference;
+  const part = (field: 'kind' | 'name'): Errors =>
+    reference[field]
+      ? each(`${at}.${field}`, reference[field], pathSegment)
+      : [required(`${at}.${field}`, `${field} is required`)];
+  return [
+    ...(apiGroup === undefined ? [] : each(`${at}.apiGroup`, apiGroup, dnsSubdomain)),
+    ...part('kind'),
+    ...part('name'),
+  ];
+}
+
 function backendErrors(backend: Decoded<IngressBackend>, at: string): Errors {
   const service = backend.service;
   const resource = backend.resource;
   if (service !== undefined && resource !== undefined)
     return [invalid(at, '', 'cannot set both resource and service backends')];
-  if (resource !== undefined)
-    return [
-      ...(resource.apiGroup === undefined
-        ? []
-        : each(`${at}.resource.apiGroup`, resource.apiGroup, dnsSubdomain)),
-      ...named(`${at}.resource.kind`, resource.kind, pathSegment),
-      ...named(`${at}.resource.name`, resource.name, pathSegment),
-    ];
+  if (resource !== undefined) return referenceErrors(resource, `${at}.resource`);
   if (service === undefined) return [invalid(at, '', 'resource or service backend is required')];
   const errors = named(`${at}.service.name`, service.name, dns1035Label);
   const port = service.port ?? {};
@@ -130,6 +138,9 @@ function backendErrors(backend: Decoded<IngressBackend>, at: string): Errors {
   } else errors.push(required(at, 'port name or number is required'));
   return errors;
 }
+
+const policyTypes = ['Ingress', 'Egress'];
+const protocols = ['TCP', 'UDP', 'SCTP'];
 
 export function validateNetworkPolicy(policy: Decoded<NetworkPolicy>): Errors {
   const s = policy.spec ?? {};
@@ -150,26 +161,30 @@ export function validateNetworkPolicy(policy: Decoded<NetworkPolicy>): Errors {
     });
   const types = s.policyTypes ?? [];
   if (types.length > 2)
-    errors.push(invalid('spec.policyTypes', types, 'may not specify more than two policyTypes'));
+    return [...errors, invalid('spec.policyTypes', types, 'may not specify more than two policyTypes')];
   types.forEach((type, i) => {
-    errors.push(...oneOf(`spec.policyTypes[${i}]`, type, ['Egress', 'Ingress']));
+    if (!policyTypes.includes(type))
+      errors.push(notSupported(`spec.policyTypes[${i}]`, type, policyTypes, true));
   });
   return errors;
 }
 
 function policyPortErrors(port: Decoded<NetworkPolicyPort>, at: string): Errors {
-  const errors = oneOf(`${at}.protocol`, port.protocol ?? 'TCP', ['SCTP', 'TCP', 'UDP']);
-  const number = port.port;
-  if (typeof number === 'number' && !isPort(number)) errors.push(invalid(`${at}.port`, number, portRange));
-  if (typeof number === 'string') errors.push(...each(`${at}.port`, number, portName));
-  const end = port.endPort;
-  if (end === undefined) return errors;
+  const { protocol = 'TCP', port: number, endPort: end } = port;
+  const errors: Errors = protocols.includes(protocol)
+    ? []
+    : [notSupported(`${at}.protocol`, protocol, protocols, true)];
   const field = `${at}.endPort`;
-  if (number === undefined)
-    return [...errors, invalid(field, end, 'may not be specified when `port` is not specified')];
-  if (typeof number === 'string')
-    return [...errors, invalid(field, end, 'may not be specified when `port` is non-numeric')];
-  if (end < number) errors.push(invalid(field, end, 'must be greater than or equal to `port`'));
+  if (typeof number !== 'number') {
+    const lacking = number === undefined ? 'not specified' : 'non-numeric';
+    if (end !== undefined)
+      errors.push(invalid(field, end, `may not be specified when \`port\` is ${lacking}`));
+    return number === undefined ? errors : [...errors, ...each(`${at}.port`, number, portName)];
+  }
+  if (!isPort(number)) errors.push(invalid(`${at}.port`, number, portRange));
+  if (end === undefined) return errors;
+  // It is the first port that upstream shows.
+  if (end < number) errors.push(invalid(field, number, 'must be greater than or equal to `port`'));
   if (!isPort(end)) errors.push(invalid(field, end, portRange));
   return errors;
 }
@@ -185,9 +200,10 @@ function peerErrors(peer: Decoded<NetworkPolicyPeer>, at: string): Errors {
       errors.push(required(at, 'must specify a peer'));
     return errors;
   }
+  errors.push(...blockErrors(block, `${at}.ipBlock`));
   if (peer.podSelector !== undefined || peer.namespaceSelector !== undefined)
     errors.push(forbidden(at, 'may not specify both ipBlock and another peer'));
-  return [...errors, ...blockErrors(block, `${at}.ipBlock`)];
+  return errors;
 }
 
 function blockErrors({ cidr = '', except = [] }: Decoded<IPBlock>, at: string): Errors {
@@ -217,12 +233,8 @@ export const controllerStays = (ingressClass: Decoded<IngressClass>, old: Decode
   unchanged('spec.controller', ingressClass.spec?.controller ?? '', old.spec?.controller ?? '');
 
 function parameterErrors(reference: Decoded<IngressClassParametersReference>, at: string): Errors {
-  const { apiGroup, kind, name, scope, namespace } = reference;
-  const errors = [
-    ...(apiGroup === undefined ? [] : each(`${at}.apiGroup`, apiGroup, dnsSubdomain)),
-    ...named(`${at}.kind`, kind, pathSegment),
-    ...named(`${at}.name`, name, pathSegment),
-  ];
+  const { scope, namespace } = reference;
+  const errors = referenceErrors(reference, at);
   if (scope === undefined) return [...errors, required(`${at}.scope`)];
   errors.push(...oneOf(`${at}.scope`, scope, ['Cluster', 'Namespace']));
   const field = `${at}.namespace`;

@@ -33,12 +33,18 @@ before(async () => {
     readinessProbe: { httpGet: { port: 18080 }, periodSeconds: 1 },
     lifecycle: { preStop: { httpGet: { port: 18080, path: '/bye' } } },
   };
+  const mapped = {
+    command: serve('from a pod', 8080),
+    ports: [{ containerPort: 8080, hostPort: 18081 }],
+    readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
+  };
   await kubectl.apply(
     listManifest(
       pod('on-host', web, { hostNetwork: true }),
       pod('cluster-dns', { command: untilTerm }, { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }),
       pod('sees-all', { command: untilTerm }, { hostPID: true, hostIPC: true }),
       pod('own', { command: untilTerm }, {}),
+      pod('mapped', mapped, {}),
     ),
   );
   await kubectl.ok(['wait', '--for=condition=Ready', 'pod', '--all', '--timeout=60s']);
@@ -106,6 +112,11 @@ test(
     assert.match(await exec('sees-all', 'ps'), /containerd/);
   },
 );
+
+test('a hostPort leads to its pod from other pods and from the node', limit, async () => {
+  for (const from of ['own', 'on-host'])
+    assert.equal(await exec(from, 'wget', '-qO-', `http://${nodeIP}:18081/`), 'from a pod', from);
+});
 
 test('a hostNetwork pod goes, and its port is free for the next one', limit, async () => {
   const manifest = JSON.parse(await kubectl.ok(['get', 'pod', 'on-host', '-o', 'json'])) as {

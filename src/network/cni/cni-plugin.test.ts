@@ -119,6 +119,13 @@ test('host ports become elements of maps and go with their pod; a bad mapping is
   );
   await w.ask('DEL', 'a');
   assert.match(w.packetFilter.applied.at(-2)!, /delete element .* bound \{ 172\.30\.0\.2 \. tcp \. 80 \}/);
+  // As containerd writes it.
+  await w.ask('ADD', 'b', mapping({ HostPort: 53, ContainerPort: 5353, Protocol: 'udp', HostIP: '' }));
+  assert.match(
+    w.packetFilter.applied.at(-1)!,
+    /add element .* any \{ udp \. 53 : 10\.244\.1\.\d+ \. 5353 \}/,
+  );
+  await w.ask('DEL', 'b');
   for (const m of [
     { hostPort: 70_000, containerPort: 1 },
     { hostPort: 1, containerPort: '1; drop' },

@@ -124,13 +124,17 @@ function checkEnvironment(command: CniCommand, env: ReadonlyMap<string, string>)
     throw new CniError('invalidEnvironment', 'CNI_NETNS is not a path of a network namespace', netns);
 }
 
+/** containerd writes `HostPort` where the convention has `hostPort`; readers in Go take either. */
+const inAnyCase = (fields: Fields): Fields =>
+  new Map([...fields].map(([name, value]) => [name.toLowerCase(), value]));
+
 function readPortMappings(configuration: Fields): readonly PortMapping[] {
   return listOf(fieldsOf(configuration.get('runtimeConfig')).get('portMappings')).flatMap((item) => {
-    const fields = fieldsOf(item);
-    const hostPort = Number(fields.get('hostPort') ?? 0);
-    const containerPort = Number(fields.get('containerPort') ?? 0);
+    const fields = inAnyCase(fieldsOf(item));
+    const hostPort = Number(fields.get('hostport') ?? 0);
+    const containerPort = Number(fields.get('containerport') ?? 0);
     const protocol = (textOf(fields.get('protocol')) || 'tcp').toLowerCase();
-    const hostIP = textOf(fields.get('hostIP'));
+    const hostIP = textOf(fields.get('hostip'));
     if (hostPort === 0) return []; // as the portmap plugin: nothing to map
     const isPort = (port: number): boolean => Number.isInteger(port) && port > 0 && port < 65536;
     if (!isPort(hostPort) || !isPort(containerPort))

@@ -1,5 +1,6 @@
 // The keys of one OpenID provider: found when the first token of it comes, kept, and looked up again for a key that is new.
 import type { Clock } from '../../../base/clock.ts';
+import { WaitingRoom } from '../../../base/waiting-room.ts';
 import { isSignedBy, type PublicKey, readKeySet } from '../../../crypto/json-web-keys.ts';
 import type { ReadJwt } from '../../../crypto/jwt.ts';
 
@@ -21,6 +22,8 @@ export interface Provider {
 
 /** Tokens with keys that nobody knows are easily made: not each of them is a question to the provider. */
 const betweenLooksMs = 5_000;
+/** Of the texts of tokens that wait for an answer of the provider: anybody can make them up, and it may be slow. */
+const waitingRoom = 16 << 20;
 /** A key that its provider has taken back is forgotten in time, also when no new one is asked for. */
 const staleMs = 10 * 60_000;
 
@@ -36,6 +39,7 @@ export class ProviderKeys {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
   #failure: Error | undefined;
+  readonly #waiting = new WaitingRoom(waitingRoom);
 
   constructor(provider: Provider, getJson: GetJson, clock: Clock, fetched?: KeysFetched) {
     this.#provider = provider;
@@ -55,10 +59,16 @@ export class ProviderKeys {
       if (this.#failure !== undefined) throw this.#failure;
       return false;
     }
-    await this.#look();
+    await this.#waitForLook(token.signed.length);
     if (isSignedBy(token, this.#keys)) return true;
     if (this.#failure !== undefined) throw this.#failure;
     return false;
+  }
+
+  async #waitForLook(length: number): Promise<void> {
+    const leave = this.#waiting.enter(length);
+    if (leave === undefined) throw new Error('oidc: too many tokens wait for the keys of their provider');
+    await this.#look().finally(leave);
   }
 
   /** Whoever comes while it is under way waits for the same answer. */

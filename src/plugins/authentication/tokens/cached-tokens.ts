@@ -5,9 +5,12 @@ import type {
 } from '../../../apiserver/authentication/token-authenticator.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { KeptAnswers } from '../../../base/kept-answers.ts';
+import { WaitingRoom } from '../../../base/waiting-room.ts';
 import { sha256Hex } from '../../../crypto/digests.ts';
 import type { TokenCacheMetrics } from './token-cache-metrics.ts';
 
+/** Of the texts of tokens that are asked about: anybody can make them up, and whoever knows them may be slow. */
+const askedRoom = 16 << 20;
 /** Who vouches for a user says how many groups there are. */
 const bounds = { most: 4096, room: 16 << 20, longest: 256 << 10 };
 
@@ -27,21 +30,27 @@ function underWay({ active }: TokenCacheMetrics, status: 'in_flight' | 'blocked'
   return { begins: () => by(1), ends: () => by(-1) };
 }
 
+const requestCount =
+  ({ requests, durations }: TokenCacheMetrics, clock: Clock) =>
+  (status: 'hit' | 'miss', began: number): void => {
+    requests.inc({ status });
+    durations.observe({ status }, (clock.monotonic() - began) / 1000);
+  };
+
 export function cachedTokens(
   tokens: TokenAuthenticator,
   { clock, ttlMs, metrics }: Options,
 ): TokenAuthenticator {
   const known = new KeptAnswers<TokenVerdict>(bounds);
   const asking = new Map<string, Promise<TokenVerdict | undefined>>();
+  const waiting = new WaitingRoom(askedRoom);
   const fetching = underWay(metrics, 'in_flight');
   const blocked = underWay(metrics, 'blocked');
   const remember = (key: string, verdict: TokenVerdict | undefined): void => {
     const ttl = verdict === undefined ? 0 : ttlMs(verdict);
     if (verdict === undefined || ttl <= 0) return;
-    known.put(key, verdict, {
-      length: JSON.stringify(verdict).length,
-      untilMs: clock.monotonic() + ttl,
-    });
+    const { length } = JSON.stringify(verdict);
+    known.put(key, verdict, { length, untilMs: clock.monotonic() + ttl });
   };
   const ask = async (
     key: string,
@@ -60,10 +69,7 @@ export function cachedTokens(
       metrics.fetches.inc({ status });
     }
   };
-  const counted = (status: 'hit' | 'miss', began: number): void => {
-    metrics.requests.inc({ status });
-    metrics.durations.observe({ status }, (clock.monotonic() - began) / 1000);
-  };
+  const counted = requestCount(metrics, clock);
   const waitFor = async (
     answer: Promise<TokenVerdict | undefined>,
     began: number,
@@ -88,7 +94,12 @@ export function cachedTokens(
       }
       let answer = asking.get(key);
       if (answer === undefined) {
-        answer = ask(key, token, audiences).finally(() => asking.delete(key));
+        const leave = waiting.enter(token.length);
+        if (leave === undefined) return { refused: 'too many tokens are asked about' };
+        answer = ask(key, token, audiences).finally(() => {
+          asking.delete(key);
+          leave();
+        });
         asking.set(key, answer);
       }
       return waitFor(answer, began);

@@ -127,6 +127,9 @@ export const withAudit = (command: Command): Command => {
     ...pluginOptions('log'),
     new Option('--audit-webhook-config-file <file>', 'kubeconfig of a server that audit events are sent to'),
     waitOption('audit-webhook-initial-backoff', 'how long to wait before the second try', 10_000),
+    new Option('--audit-webhook-batch-initial-backoff <duration>', 'its name of before')
+      .argParser(anyDuration)
+      .hideHelp(),
     ...pluginOptions('webhook'),
   ];
   return options.reduce((all, option) => all.addOption(option), command);
@@ -146,7 +149,8 @@ export function auditFlagsOf(flags: object): AuditFlags {
       ? {
           ...pluginFlags('webhook', values),
           configFile,
-          initialBackoffMs: values['auditWebhookInitialBackoff'] as number,
+          initialBackoffMs: (values['auditWebhookBatchInitialBackoff'] ??
+            values['auditWebhookInitialBackoff']) as number,
         }
       : undefined,
   };

@@ -43,8 +43,12 @@ test('what no program takes, or up decides, is refused by its name', () => {
       'apiserver.audit-polcy-file=x',
       /^--extra-config apiserver\.audit-polcy-file: unknown option '--audit-polcy-file(=x)?'\n\(Did you mean --audit-policy-file\?\)$/,
     ],
-    ['apiserver.emulated-version=1.35', /emulated-version: unknown option/],
-    ['apiserver.emulated-version-', /emulated-version: unknown option/],
+    [
+      'apiserver.emulated-version=1.35',
+      /emulated-version: option .* is invalid\. this server is of one release/,
+    ],
+    ['apiserver.no-such-flag=1.35', /no-such-flag: unknown option/],
+    ['apiserver.no-such-flag-', /no-such-flag: unknown option/],
     ['apiserver.constructor=1', /unknown option/],
     ['apiserver.help=1', /unknown option/],
     [

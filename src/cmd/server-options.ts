@@ -20,6 +20,7 @@ import { type EvictionFlags, withEvictions } from './eviction-options.ts';
 import { listed } from './list-option.ts';
 import { port } from './port-option.ts';
 import { switchOption } from './switch-option.ts';
+import { withAbsent } from './upstream-flags.ts';
 
 /** As commander reads them. */
 export interface ServerFlags extends EvictionFlags, CredentialFlags, AdmissionFlags, ApiEnablementFlags {
@@ -116,7 +117,7 @@ const withOwn = (command: Command): Command =>
     );
 
 const withGeneric = (command: Command): Command =>
-  withFeatureGates(command)
+  withAbsent(withFeatureGates(command))
     .option('--advertise-address <address>', 'address at which nodes and pods reach this server')
     .option(
       '--max-requests-inflight <n>',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Command } from 'commander';
+import { auditFlagsOf } from '../audit-options.ts';
 import { serverCommand } from './server.ts';
 
 const quiet = (): Command =>
@@ -23,6 +24,51 @@ test('names that are none are refused with those there are', async () => {
   ];
   for (const [more, message] of rows)
     await assert.rejects(quiet().parseAsync([...flags, ...more], { from: 'user' }), { message });
+});
+
+/** What kubeadm writes into its manifest, but for addresses and what this server has by the same name. */
+const ofKubeadm = [
+  '--allow-privileged=true',
+  '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
+  '--authorization-mode=Node,RBAC',
+  '--enable-admission-plugins=NodeRestriction',
+  '--enable-bootstrap-token-auth=true',
+  '--requestheader-allowed-names=front-proxy-client',
+  '--requestheader-group-headers=X-Remote-Group',
+  '--profiling=false',
+  '--request-timeout=1m0s',
+  '--tls-min-version=VersionTLS12',
+];
+
+test("flags of kube-apiserver's that ask for what is so are taken, others are refused with the reason", () => {
+  const parse = (...more: string[]): Command =>
+    quiet()
+      .action(() => {})
+      .parse([...flags, ...more], { from: 'user' });
+  assert.doesNotThrow(() => parse(...ofKubeadm));
+  const rows: [string, RegExp][] = [
+    ['--allow-privileged=false', /argument 'false' is invalid\. what pods may is said by PodSecurity/],
+    ['--etcd-cafile=/etc/kubernetes/pki/etcd/ca.crt', /there is no etcd: .* SQLite below --data-dir$/],
+    ['--tls-cert-file=/etc/kubernetes/pki/apiserver.crt', /its own serving certificate: --extra-san/],
+    ['--kubelet-client-key=/x', /makes its own certificate for kubelets/],
+    ['--profiling', /there are no profiles of Go$/],
+    ['--service-account-signing-endpoint=/run/signer.sock', /not supported yet$/],
+    ['--egress-selector-config-file=/x', /not supported yet$/],
+    ['--v=2', /--log-level says how much is logged$/],
+    ['--request-timeout=2m', /a request has a minute$/],
+  ];
+  for (const [flag, message] of rows) assert.throws(() => parse(flag), { message });
+});
+
+test('the first wait of the audit webhook is taken by its old name, too', () => {
+  const read = (...more: string[]): unknown =>
+    auditFlagsOf(
+      quiet()
+        .action(() => {})
+        .parse([...flags, '--audit-webhook-config-file=/x', ...more], { from: 'user' })
+        .opts(),
+    )?.webhook?.initialBackoffMs;
+  assert.deepEqual([read(), read('--audit-webhook-batch-initial-backoff=3s')], [10_000, 3_000]);
 });
 
 test('help shows durations and lists as people write them, and nothing that is refused', () => {

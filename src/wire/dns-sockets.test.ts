@@ -47,6 +47,26 @@ test('a listener that gets no UDP port leaves no socket open', async () => {
   }
 });
 
+test('further ports answer, too; those that are taken are left out', async () => {
+  const [free, taken] = [createSocket('udp4'), createSocket('udp4')];
+  for (const one of [free, taken]) {
+    one.bind(0, '127.0.0.1');
+    await once(one, 'listening');
+  }
+  const lanes = [taken.address().port, free.address().port];
+  await new Promise<void>((done) => free.close(() => done()));
+  const listener = await listenDns({ address: '127.0.0.1', port: 0, lanes, handle: echo });
+  try {
+    assert.deepEqual(listener.lanes, lanes.slice(1));
+    const server = { address: '127.0.0.1', port: lanes[1]! };
+    const asked = { transport: 'udp', timeoutMs: 5000, accepts: () => true } as const;
+    assert.deepEqual(await exchangeDns(server, query, asked), query);
+  } finally {
+    await listener.close();
+    taken.close();
+  }
+});
+
 test('a resolver that can not be reached is an error of that question only', async () => {
   // The kernel refuses to connect to the broadcast address, as it refuses where there is no route.
   const server = { address: '255.255.255.255', port: 53 };

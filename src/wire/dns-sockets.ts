@@ -13,6 +13,8 @@ export interface DnsListenerOptions {
   readonly address: string;
   /** 0: any that is free for both. */
   readonly port: number;
+  /** Further ports for UDP: sockets of their own, one filled by no other. Those that are taken are left out. */
+  readonly lanes?: readonly number[];
   /** For connections that nobody uses. Default: the machine's clock. */
   readonly clock?: Pick<Clock, 'monotonic' | 'timer'>;
   /** `source`: the address of who asks. Undefined: no answer is sent. */
@@ -21,6 +23,8 @@ export interface DnsListenerOptions {
 
 export interface DnsListener {
   readonly port: number;
+  /** Those of the further ports that were free. */
+  readonly lanes: readonly number[];
   close(): Promise<void>;
 }
 
@@ -71,13 +75,8 @@ function listenTcp(server: Server, address: string, port: number): Promise<numbe
   });
 }
 
-async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
-  const ask = inTurns((packet, transport, source) => options.handle(packet, transport, source));
-  const { server: tcp, cut } = serveDnsTcp({
-    clock: options.clock ?? systemClock,
-    handle: (packet, source) => ask(packet, 'tcp', source) ?? Promise.reject(new Error('no room')),
-  });
-  const port = await listenTcp(tcp, options.address, options.port);
+/** Rejects when the port is taken, with no socket left open. */
+async function listenUdp(address: string, port: number, ask: Ask): Promise<() => Promise<void>> {
   const udp = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 });
   udp.on('message', (packet: Buffer, from: RemoteInfo) => {
     ask(packet, 'udp', from.address)
@@ -87,18 +86,12 @@ async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
       // a packet may claim to come from port 0, which send refuses, and the socket may be closed by now
       .catch(() => undefined);
   });
-  const close = async (): Promise<void> => {
-    // Also of a socket that got no address: it has a descriptor all the same.
-    await new Promise<void>((done) => udp.close(() => done()));
-    await new Promise<void>((done) => {
-      tcp.close(() => done());
-      cut();
-    });
-  };
+  // Also of a socket that got no address: it has a descriptor all the same.
+  const close = (): Promise<void> => new Promise((done) => udp.close(() => done()));
   try {
     await new Promise<void>((resolve, reject) => {
       udp.once('error', reject);
-      udp.bind(port, options.address, () => {
+      udp.bind(port, address, () => {
         udp.removeListener('error', reject);
         udp.on('error', () => undefined); // of one datagram: the next may do
         resolve();
@@ -108,7 +101,39 @@ async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
     await close();
     throw error;
   }
-  return { port, close };
+  return close;
+}
+
+async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
+  const { address } = options;
+  const ask = inTurns((packet, transport, source) => options.handle(packet, transport, source));
+  const { server: tcp, cut } = serveDnsTcp({
+    clock: options.clock ?? systemClock,
+    handle: (packet, source) => ask(packet, 'tcp', source) ?? Promise.reject(new Error('no room')),
+  });
+  const port = await listenTcp(tcp, address, options.port);
+  const sockets: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(sockets.map((closeSocket) => closeSocket()));
+    await new Promise<void>((done) => {
+      tcp.close(() => done());
+      cut();
+    });
+  };
+  try {
+    sockets.push(await listenUdp(address, port, ask));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const lanes: number[] = [];
+  for (const lane of options.lanes ?? []) {
+    const closeLane = await listenUdp(address, lane, ask).catch(() => undefined);
+    if (closeLane === undefined) continue;
+    sockets.push(closeLane);
+    lanes.push(lane);
+  }
+  return { port, lanes, close };
 }
 
 export async function listenDns(options: DnsListenerOptions): Promise<DnsListener> {

@@ -18,7 +18,7 @@ import { createMemoryInformer } from '../harness/memory-informer.ts';
 const address = '127.0.0.1';
 let upstream: DnsListener;
 let server: DnsListener;
-let loop: DnsListener;
+let loop: Pick<DnsListener, 'port' | 'close'>;
 let loopQuestions = 0;
 
 const serviceInformer = createMemoryInformer<Service>(services, [

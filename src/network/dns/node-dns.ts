@@ -8,6 +8,7 @@ import { type DnsListenerOptions, type DnsServerAddress, listenDns } from '../..
 import type { ClusterView } from './dns-records.ts';
 import { createDnsHandler, type DnsOptions } from './dns-server.ts';
 import { kubeDnsService } from './dns-service.ts';
+import { type DnsLanes, dnsRules, dnsTable, lanePorts, noDnsRules } from './dns-table.ts';
 import { type KeptRecordsOptions, keepRecords } from './kept-records.ts';
 
 export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'upstreams' | 'lastKnown'> {
@@ -24,47 +25,7 @@ export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'u
   readonly records: { readonly file: string; readonly files: KeptRecordsOptions['files'] };
 }
 
-const table = 'ip porthole-dns';
 const retryMs = 5_000;
-
-/**
- * Packets to and from the address are not tracked, so that kube-proxy's rules, which are for tracked flows, pass them over: two
- * questions of one socket, sent at once, would race for one entry, and one of them would be lost.
- */
-const untracked = (ip: string): string =>
-  ['daddr', 'saddr']
-    .flatMap((side) =>
-      ['udp', 'tcp'].map((protocol) => {
-        const port = side === 'daddr' ? 'dport' : 'sport';
-        return `    ip ${side} ${ip} ${protocol} ${port} 53 notrack`;
-      }),
-    )
-    .join('\n');
-
-/** One pod's flood fills neither the socket, which holds some 500 and drops what comes from everybody, nor the agent's time. */
-const share = 'rate over 20000/second burst 500 packets';
-
-const rules = (ip: string): string => `add table ${table}
-delete table ${table}
-table ${table} {
-  set askers {
-    type ipv4_addr
-    flags dynamic
-    timeout 10s
-    size 65535
-  }
-  chain prerouting {
-    type filter hook prerouting priority raw; policy accept;
-    ip daddr ${ip} udp dport 53 update @askers { ip saddr limit ${share} } drop
-${untracked(ip)}
-  }
-  chain output {
-    type filter hook output priority raw; policy accept;
-${untracked(ip)}
-  }
-}
-`;
-const noRules = `add table ${table}\ndelete table ${table}\n`;
 
 /** The server's own DNS: it knows a resolver that listens on the machine's loopback, which a node does not reach. */
 function lastResort(informers: InformerFactory, clusterIP: string): () => DnsServerAddress[] {
@@ -114,6 +75,27 @@ export interface NodeDns {
  */
 const addressOf = (clusterIP: string) => ({ name: 'lo', address: `${clusterIP}/32`, scope: 'host' }) as const;
 
+/** The sockets, and the rules that lead to them. */
+async function openLanes(
+  { host, clusterIP, random }: NodeDnsOptions,
+  handle: DnsListenerOptions['handle'],
+): Promise<{ rules: string; close(): Promise<void> }> {
+  const listener = await listenDns({ address: clusterIP, port: 53, lanes: lanePorts, handle });
+  const lanes: DnsLanes = { ports: listener.lanes, seed: 1 + random.uint(2 ** 32 - 1) };
+  let rules = dnsRules(clusterIP, lanes);
+  try {
+    // A kernel without hashes has one socket for all.
+    await host.packetFilter.apply(rules).catch(() => {
+      rules = dnsRules(clusterIP, { ...lanes, ports: [] });
+      return host.packetFilter.apply(rules);
+    });
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
+  return { rules, close: () => listener.close() };
+}
+
 /** Returns at once. What can't be had now (the port, the address) is tried again; until then the Service answers. */
 export function startNodeDns(options: NodeDnsOptions): NodeDns {
   const { host, clusterIP, clock, log } = options;
@@ -139,18 +121,12 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
       { do: 'setLink', name: 'lo', up: true },
       { do: 'replaceAddress', ...address },
     ]);
-    const listener = await listenDns({ address: clusterIP, port: 53, handle });
-    try {
-      await host.packetFilter.apply(rules(clusterIP));
-    } catch (error) {
-      await listener.close();
-      throw error;
-    }
+    const { rules, close } = await openLanes(options, handle);
     forgetTable = options.tables.keep({
-      written: () => [table],
-      writeAnew: () => host.packetFilter.apply(rules(clusterIP)),
+      written: () => [dnsTable],
+      writeAnew: () => host.packetFilter.apply(rules),
     });
-    return () => listener.close();
+    return close;
   }
 
   async function run(): Promise<(() => Promise<void>) | undefined> {
@@ -176,7 +152,7 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
       const close = await running;
       forgetTable();
       try {
-        await host.packetFilter.apply(noRules).catch(() => undefined);
+        await host.packetFilter.apply(noDnsRules).catch(() => undefined);
         await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: 'silently' });
       } finally {
         await close?.();

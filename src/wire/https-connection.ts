@@ -136,7 +136,8 @@ export class HttpsConnection {
   #answer(answer: WholeAnswer): void {
     this.#hasAnswered = true;
     const hint = hintedMs(answer);
-    if (hint > 0 && hint < idleMs) this.#socket.setTimeout(hint);
+    // Most servers say the same each time.
+    if (hint > 0 && hint < idleMs && this.#socket.timeout !== hint) this.#socket.setTimeout(hint);
     this.#asking!.resolve(answer);
     this.#asking = undefined;
     if (!this.#keepsAlive || !answer.keepsAlive || hint <= 0) this.destroy();

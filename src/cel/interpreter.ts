@@ -13,13 +13,14 @@ import { CelError } from './value.ts';
 export function planProgram(expr: Expr, environment: Environment): Program {
   const planner = new Planner(environment);
   const { step } = planner.plan(expr);
-  return new Program(step, planner.names, planner.slotCount);
+  return new Program(step, planner.readNames, planner.slotCount);
 }
 
 class Planner implements Planning {
   readonly environment: Environment;
   /** Variables of the environment; each has the slot of its index. */
   readonly names: readonly string[];
+  private readonly read = new Set<string>();
   private folds = 0;
   private readonly scopes: ReadonlyMap<string, Plan>[] = [];
 
@@ -28,6 +29,10 @@ class Planner implements Planning {
     this.names = [...environment.variableNames];
   }
 
+  /** By slot; undefined: nothing reads it. */
+  get readNames(): (string | undefined)[] {
+    return this.names.map((name) => (this.read.has(name) ? name : undefined));
+  }
   get slotCount(): number {
     return this.names.length + this.folds;
   }
@@ -71,6 +76,7 @@ class Planner implements Planning {
     const slot = this.names.indexOf(name);
     const missing = new CelError(`no such attribute(s): ${name}`);
     if (slot === -1) return attributePlan(attribute(() => missing));
+    this.read.add(name);
     return attributePlan(
       attribute((frame) => {
         const value = frame.slots[slot];

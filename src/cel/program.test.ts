@@ -51,3 +51,29 @@ test('long lists are made in linear time', () => {
   const [value] = run('l.map(x, l.map(y, y)).map(z, z.size()).all(n, n == 1000)');
   assert.equal(value, 'true');
 });
+
+test('a variable that an expression does not name is not asked for', () => {
+  const asked: string[] = [];
+  const variables = {
+    get l() {
+      asked.push('l');
+      return l;
+    },
+    get other() {
+      asked.push('other');
+      return 1n;
+    },
+  };
+  const both = environment.extend({ variables: { other: intType } });
+  const ask = (text: string): void => {
+    const compiled = compileExpression(text, both);
+    assert.ok(compiled instanceof CheckedExpression, String(compiled));
+    compiled.program().run(variables);
+  };
+  ask('[1].all(l, l == 1)');
+  assert.deepEqual(asked, []);
+  ask('l.size() == 0 && other == 1');
+  assert.deepEqual(asked, ['l', 'other']);
+  ask('[1].all(x, x < other)');
+  assert.deepEqual(asked, ['l', 'other', 'other']);
+});

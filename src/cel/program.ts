@@ -13,22 +13,22 @@ export interface Outcome {
   readonly value: Value;
   readonly cost: number;
 }
-/** Variables by name. A value may be adapted when it is asked for. */
+/** Variables by name; a run asks only for those that its program reads. A value may be adapted when it is asked for. */
 export type Activation = Readonly<Record<string, Value>>;
 
 export class Program {
   private readonly step: Step;
-  private readonly names: readonly string[];
+  private readonly names: readonly (string | undefined)[];
   private readonly slotCount: number;
 
-  constructor(step: Step, names: readonly string[], slotCount: number) {
+  constructor(step: Step, names: readonly (string | undefined)[], slotCount: number) {
     this.step = step;
     this.names = names;
     this.slotCount = slotCount;
   }
 
   run(variables: Activation, limits: Limits = {}): Outcome {
-    const slots: (Value | undefined)[] = this.names.map((name) => variables[name]);
+    const slots: (Value | undefined)[] = this.names.map((name) => name && variables[name]);
     while (slots.length < this.slotCount) slots.push(undefined);
     const frame = new Frame(slots, limits.cost ?? Number.POSITIVE_INFINITY, limits.stopped);
     try {

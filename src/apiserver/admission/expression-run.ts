@@ -123,7 +123,10 @@ export class ExpressionRun {
     this.#activation = {
       object: jsonValue(objects.object),
       oldObject: jsonValue(objects.oldObject),
-      request: requestValue(request, seen),
+      // Few ask for it, and it is put together of a dozen parts.
+      get request() {
+        return requestValue(request, seen);
+      },
       namespaceObject: jsonValue(namespace),
       params: jsonValue(params),
       variables: this.#variables,

@@ -72,6 +72,9 @@ function fileOf(content: unknown): string {
 }
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
+/** As text a number, which is read as one without end. */
+const endless: unknown = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON('1e400');
+
 const claims = (more: object = {}): object => ({
   iss: provider.url,
   aud: 'cluster',
@@ -158,6 +161,8 @@ test('tokens that nobody may believe name nobody', async () => {
     ['no audience', signToken(rsa, claims({ aud: undefined })), /expected audience/],
     ['expired', signToken(rsa, claims({ exp: nowSeconds() - 1 })), /token is expired/],
     ['never expires', signToken(rsa, claims({ exp: undefined })), /token is expired/],
+    ['expired before there was time', signToken(rsa, claims({ exp: -1e300 })), /token is expired/],
+    ['expires beyond all numbers', signToken(rsa, claims({ exp: endless })), /value out of range/],
     ['not yet', signToken(rsa, claims({ nbf: nowSeconds() + 600 })), /before the nbf/],
     ['claims of another token', `${head}.${body.slice(0, -4)}${'AAAA'}.${mac}`, /.*/],
     ['no user', signToken(rsa, claims({ sub: undefined })), /parse username claims "sub": claim not present/],

@@ -29,10 +29,18 @@ interface Issuer {
   readonly userOf: ClaimsToUser;
 }
 
+const maxDateMs = 8.64e15;
+
 function timeFault({ exp, nbf }: JwtClaims, now: number): string | undefined {
+  // JSON has no such number, but text such as 1e400 is read as one.
+  if (
+    Math.abs(Number(exp)) === Number.POSITIVE_INFINITY ||
+    Math.abs(Number(nbf)) === Number.POSITIVE_INFINITY
+  )
+    return 'oidc: failed to unmarshal claims: strconv.ParseFloat: value out of range';
   if (typeof exp !== 'number') return 'oidc: token is expired (Token Expiry: none)';
   if (exp * 1000 <= now)
-    return `oidc: token is expired (Token Expiry: ${new Date(Math.min(exp * 1000, 8.64e15)).toISOString()})`;
+    return `oidc: token is expired (Token Expiry: ${new Date(Math.max(exp * 1000, -maxDateMs)).toISOString()})`;
   if (nbf !== undefined && (typeof nbf !== 'number' || nbf * 1000 > now + notBeforeLeewayMs))
     return `oidc: current time ${new Date(now).toISOString()} before the nbf (not before) time`;
   return undefined;

@@ -116,8 +116,6 @@ function formatIpv4(value: bigint): string {
 
 const isMapped = ({ family, value }: Ip): boolean => family === 6 && value >> 32n === 0xffffn;
 
-const hexGroup = (group: number): string => group.toString(16);
-
 /** The longest run of zeros, of equally long ones the first, is `::`; one group alone is not shortened. */
 function formatIpv6(value: bigint): string {
   const groups: number[] = [];
@@ -130,9 +128,15 @@ function formatIpv6(value: bigint): string {
     run = groups[at] === 0 ? run + 1 : 0;
     if (run > longest) [longest, start] = [run, at - run + 1];
   }
-  if (start < 0) return groups.map(hexGroup).join(':');
-  const [head, tail] = [groups.slice(0, start), groups.slice(start + longest)];
-  return `${head.map(hexGroup).join(':')}::${tail.map(hexGroup).join(':')}`;
+  let text = '';
+  for (let at = 0; at < 8; at++) {
+    if (at === start) {
+      text += '::';
+      at += longest - 1;
+    } else
+      text += text === '' || text.endsWith(':') ? groups[at]!.toString(16) : `:${groups[at]!.toString(16)}`;
+  }
+  return text;
 }
 
 /** The one text of an address. */

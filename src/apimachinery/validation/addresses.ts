@@ -77,8 +77,10 @@ function sloppyPrefix(text: string): Prefix | undefined {
 }
 
 /** Whether there is nothing to say of it: there may be tens of thousands. */
-const isPlainIPv4 = ({ ip, cidr, hasZeros }: Prefix): boolean =>
-  ip.family === 4 && ip.value === cidr.first && !hasZeros;
+const isCanonical = ({ ip, cidr, hasZeros }: Prefix, text: string): boolean =>
+  ip.value === cidr.first &&
+  !hasZeros &&
+  (ip.family === 4 || (!isMapped(ip) && `${formatIp(ip)}/${cidr.bits}` === text));
 
 /** As Go writes it: an IPv4 prefix in IPv6's clothes is an IPv4 prefix. */
 function standardCidr({ ip, cidr }: Prefix): string {
@@ -86,13 +88,22 @@ function standardCidr({ ip, cidr }: Prefix): string {
   return formatCidr(plain === ip ? cidr : cidrOf(plain, Math.max(0, cidr.bits - 96)));
 }
 
-export const cidrErrors: NameRule = (text) => {
+/** What is wrong with a prefix, and what it is, if it can be read as strictly as Go reads it. */
+export function readCidr(text: string): { readonly wrong: string[]; readonly cidr: Cidr | undefined } {
   const prefix = sloppyPrefix(text);
-  if (prefix === undefined) return ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
-  if (prefix.hasZeros) return ['must not have leading 0s in IP or prefix length'];
-  if (isMapped(prefix.ip)) return ['must not have an IPv4-mapped IPv6 address'];
-  return prefix.ip.value === prefix.cidr.first ? [] : ['must not have bits set beyond the prefix length'];
-};
+  if (prefix === undefined)
+    return {
+      wrong: ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'],
+      cidr: undefined,
+    };
+  const { cidr, hasZeros, ip } = prefix;
+  if (hasZeros) return { wrong: ['must not have leading 0s in IP or prefix length'], cidr: undefined };
+  if (isMapped(ip)) return { wrong: ['must not have an IPv4-mapped IPv6 address'], cidr };
+  const hasBits = ip.value !== cidr.first;
+  return { wrong: hasBits ? ['must not have bits set beyond the prefix length'] : [], cidr };
+}
+
+export const cidrErrors: NameRule = (text) => readCidr(text).wrong;
 
 export const canonicalCidrErrors: NameRule = (text) => {
   const wrong = cidrErrors(text);
@@ -103,7 +114,7 @@ export const canonicalCidrErrors: NameRule = (text) => {
 
 export function cidrWarnings(field: string, text: string): string[] {
   const prefix = sloppyPrefix(text);
-  if (prefix === undefined || isPlainIPv4(prefix)) return [];
+  if (prefix === undefined || isCanonical(prefix, text)) return [];
   const [shown, standard] = [JSON.stringify(text), JSON.stringify(standardCidr(prefix))];
   const warnings: string[] = [];
   if (prefix.ip.value !== prefix.cidr.first) {

@@ -250,6 +250,8 @@ function* updateErrors(
   const errors = yield* validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration);
   yield;
   const own = declaration.strategy.validateUpdate?.(object, old, context) ?? [];
+  // What warns looks at all of it again.
+  yield;
   return [...errors, ...own, ...(rules ? yield* rules(object, old, context, own) : [])];
 }
 

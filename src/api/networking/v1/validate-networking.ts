@@ -1,7 +1,7 @@
 // Ingresses and network policies.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required, tooLong } from '../../../apimachinery/field-error.ts';
-import { cidrErrors, cidrWarnings, isIp } from '../../../apimachinery/validation/addresses.ts';
+import { cidrErrors, cidrWarnings, isIp, readCidr } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
   each,
@@ -22,7 +22,7 @@ import {
   portRange,
   wildcardSubdomain,
 } from '../../../apimachinery/validation/names.ts';
-import { isWithin, parseCidr } from '../../../base/ip.ts';
+import { isWithin } from '../../../base/ip.ts';
 import type { TypedLocalObjectReference } from '../../generated/types/core-v1.ts';
 import type {
   HTTPIngressPath,
@@ -208,12 +208,12 @@ function peerErrors(peer: Decoded<NetworkPolicyPeer>, at: string): Errors {
 
 function blockErrors({ cidr = '', except = [] }: Decoded<IPBlock>, at: string): Errors {
   const errors = named(`${at}.cidr`, cidr, cidrErrors);
-  const whole = parseCidr(cidr);
+  const whole = readCidr(cidr).cidr;
   if (whole === undefined) return errors;
   except.forEach((text, i) => {
     const field = `${at}.except[${i}]`;
-    const part = parseCidr(text);
-    errors.push(...each(field, text, cidrErrors));
+    const { wrong, cidr: part } = readCidr(text);
+    for (const why of wrong) errors.push(invalid(field, text, why));
     if (part !== undefined && (!isWithin(part, whole) || part.bits <= whole.bits))
       errors.push(invalid(field, text, 'must be a strict subset of `cidr`'));
   });

@@ -153,6 +153,36 @@ test('discovery comes in every form', async () => {
   assert.equal(root.text, JSON.stringify(root.body, undefined, 2));
 });
 
+test('verbs of a resource are a message of their own, as clients that are generated read them', async () => {
+  for (const url of ['/api/v1', '/apis/networking.k8s.io/v1']) {
+    const { body } = await cluster.ask('GET', url);
+    const { bytes } = await cluster.ask('GET', url, undefined, { accept: protobufType });
+    const found = held(bytes.subarray(4), 2)
+      .flatMap((list) => held(list, 2))
+      .map((resource) => ({
+        name: String(held(resource, 1)[0]),
+        verbs: held(resource, 4).flatMap((verbs) => held(verbs, 1).map(String)),
+      }));
+    const resources = body['resources'] as { name: string; verbs: string[] }[];
+    assert.deepEqual(
+      found,
+      resources.map(({ name, verbs }) => ({ name, verbs })),
+    );
+  }
+});
+
+/** What a message holds of a field of texts or messages. */
+function held(message: Uint8Array, field: number): Buffer[] {
+  const reader = new ProtoReader(message);
+  const found: Buffer[] = [];
+  while (!reader.done) {
+    const { number, wireType } = reader.tag();
+    if (number === field && wireType === 2) found.push(Buffer.from(reader.bytes()));
+    else reader.skip(wireType);
+  }
+  return found;
+}
+
 /** Fields by number: their name, and what they hold if that is no text. Those of a list are lists. */
 type Layout = readonly (readonly [name: string, list: boolean, inner?: Layout] | undefined)[];
 const kindLayout: Layout = [undefined, ['group', false], ['version', false], ['kind', false]];

@@ -70,6 +70,8 @@ export const embeddedMessages: Readonly<Record<string, EmbeddedMessage>> = {
   'core.v1.SecretKeySelector': name,
   'core.v1.SecretProjection': name,
   'core.v1.Volume': { number: 2, fields: volumeSource },
+  // A list with a name of its own is a message that holds it.
+  'meta.v1.APIResource': { number: 4, fields: { verbs: 1 } },
   'networking.v1.IngressClassParametersReference': own({ apiGroup: 1 }),
   'networking.v1.IngressRule': { number: 2, fields: { http: 1 } },
   'resource.v1.DeviceAllocationConfiguration': opaque(3),

@@ -51,21 +51,42 @@ describe('disruption-controller', () => {
         await client.patch(pods, metadata, { type: 'strategic', body }, { subresource: 'status' });
       return all.map(({ metadata }) => metadata.name);
     };
-    const evict = (name: string): Promise<unknown> =>
+    const evict = (name: string, named: string | undefined = name): Promise<unknown> =>
       client.createSubresource(pods, { name, namespace }, 'eviction', {
         apiVersion: 'policy/v1',
         kind: 'Eviction',
-        metadata: { name, namespace },
+        metadata: { name: named, namespace },
       });
     await allowed(0);
     const [first = '', second = ''] = await makeReady();
     await allowed(1);
+    for (const named of ['', second])
+      await assert.rejects(evict(first, named), {
+        message: 'name in URL does not match name in Eviction object',
+      });
     await evict(first);
+    const { status } = await client.get(poddisruptionbudgets, { name: 'b', namespace });
+    const [condition] = status?.conditions ?? [];
+    assert.deepEqual(
+      [status?.disruptionsAllowed, condition?.type, condition?.status, condition?.reason],
+      [0, 'DisruptionAllowed', 'False', 'InsufficientPods'],
+    );
     await assert.rejects(evict(second), (error: unknown) => isStatusError(error, 'TooManyRequests'));
     await until(pods, (l) => l.get(first, namespace) === undefined, 'the pod is gone');
     await makeReady();
     await allowed(1);
-    await evict(second);
+    const of = (apiVersion: string): object => ({
+      apiVersion,
+      kind: 'Eviction',
+      metadata: { name: second, namespace },
+    });
+    const send = (apiVersion: string): Promise<unknown> =>
+      client.createSubresource(pods, { name: second, namespace }, 'eviction', of(apiVersion));
+    await assert.rejects(send('policy/v2'), {
+      message: 'the API version in the data (policy/v2) does not match the expected API version (policy/v1)',
+    });
+    // Clients of before Kubernetes 1.22 say so; it is the same form.
+    await send('policy/v1beta1');
   });
 
   it('says of a kind of owner that has no number of pods that it has none', async (t) => {
@@ -92,5 +113,18 @@ describe('disruption-controller', () => {
           ),
       'the budget says why it allows nothing',
     );
+    const running = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+    const p = { name: 'p', namespace };
+    await client.patch(pods, p, { type: 'strategic', body: running }, { subresource: 'status' });
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: p };
+    await assert.rejects(client.createSubresource(pods, p, 'eviction', eviction), (error: unknown) => {
+      assert.ok(isStatusError(error, 'TooManyRequests'));
+      const [cause] = error.status.details?.causes ?? [];
+      assert.match(
+        cause?.message ?? '',
+        /^The disruption budget b does not allow evicting pods currently because it failed sync: .*scale subresource/,
+      );
+      return true;
+    });
   });
 });

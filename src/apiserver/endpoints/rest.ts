@@ -26,7 +26,7 @@ export function serveRest(request: EndpointRequest, handler: RestHandler): Promi
   if (verb !== 'create' && verb !== 'get' && verb !== 'list' && verb !== 'update' && verb !== 'delete')
     return undefined;
   const serve = handler[verb];
-  return serve && answer(request, verb, serve);
+  return serve && answer(request, verb, serve, handler.bodyVersions);
 }
 
 function restRequest(
@@ -74,11 +74,12 @@ async function answer(
   request: EndpointRequest,
   verb: Verb,
   serve: NonNullable<RestHandler['create']>,
+  otherVersions: RestHandler['bodyVersions'],
 ): Promise<ApiResponse> {
   const { context, store, deps } = request;
   let object: JsonObject | undefined;
   if (verb === 'create' || verb === 'update') {
-    object = await readObject(context, bodyTarget(request), deps);
+    object = await readObject(context, { ...bodyTarget(request), otherVersions }, deps);
     object = await admitted(request, store, verb, object);
   }
   const answered = await serve(restRequest(request, object));

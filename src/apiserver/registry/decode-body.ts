@@ -46,6 +46,8 @@ export interface DecodeTarget {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
+  /** Of the group: those that have the same form, and are taken as well. */
+  readonly otherVersions?: readonly string[] | undefined;
   /** Full type name. */
   readonly type: string;
   readonly custom?: boolean | undefined;
@@ -262,10 +264,15 @@ function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | unde
     const at = apiVersion.indexOf('/');
     const group = at < 0 ? '' : apiVersion.slice(0, at);
     const version = apiVersion.slice(at + 1);
-    if (kind === target.kind && group === target.group)
+    if (kind === target.kind && group === target.group) {
+      if (target.otherVersions?.includes(version)) {
+        Object.assign(object, { kind, apiVersion: expected });
+        return;
+      }
       throw badRequest(
         `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
       );
+    }
     throw badRequest(
       `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: converting (${version}.${kind}) to (${internalPackage(target.group)}.${target.kind}): unknown conversion`,
     );

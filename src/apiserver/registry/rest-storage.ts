@@ -33,6 +33,8 @@ type Serve = (request: RestRequest) => Promise<RestAnswer> | RestAnswer;
 
 /** A verb that is absent is served by the generic registry when the declaration has it, else refused with 405. */
 export interface RestHandler {
+  /** Upstream's GroupVersionAcceptor: what else a body may say to be of, besides the version that is declared. */
+  readonly bodyVersions?: readonly string[];
   readonly create?: Serve;
   readonly get?: Serve;
   readonly list?: Serve;

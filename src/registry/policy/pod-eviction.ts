@@ -1,8 +1,9 @@
 // Eviction: a delete that asks the pod's disruption budgets first.
 import { poddisruptionbudgets } from '../../api/generated/resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Condition } from '../../api/generated/types/meta-v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/types/policy-v1.ts';
-import { withCondition } from '../../apimachinery/conditions.ts';
+import { findCondition, withCondition } from '../../apimachinery/conditions.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import {
   badRequest,
@@ -19,6 +20,8 @@ import { checkPreconditions, type DeleteOptions } from '../../apiserver/registry
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { isPodReady, isPodTerminal, isPodTerminating } from '../../component-helpers/pod-status.ts';
+
+type Status = NonNullable<PodDisruptionBudget['status']>;
 
 const violation = "Cannot evict pod as it would violate the pod's disruption budget.";
 
@@ -39,10 +42,32 @@ const needsNoBudget = (pod: Pod): boolean =>
 /** As upstream: so many evictions that the controller has not seen are a fault of its own. */
 const maxDisruptedPods = 2000;
 
+const conditionType = 'DisruptionAllowed';
+
+const noneLeft = ({ observedGeneration }: Status, now: string): Condition => ({
+  type: conditionType,
+  status: 'False',
+  reason: 'InsufficientPods',
+  message: '',
+  observedGeneration,
+  lastTransitionTime: now,
+});
+
+/** The numbers of a budget whose controller failed say nothing. */
+function whyNone(budget: string, { conditions, currentHealthy = 0, desiredHealthy = 0 }: Status): string {
+  const { status, message = '', reason } = findCondition(conditions, conditionType) ?? {};
+  const says = status === 'False' && message !== '';
+  const refuses = `The disruption budget ${budget} does not allow evicting pods currently`;
+  if (says && reason === 'SyncFailed') return `${refuses} because it failed sync: ${message}`;
+  if (currentHealthy <= desiredHealthy)
+    return `The disruption budget ${budget} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
+  return says ? `${refuses} (${reason}): ${message}` : refuses;
+}
+
 /** The budget with one disruption less; throws 429 when there is none left. */
 function spend(budget: PodDisruptionBudget, pod: string, now: string): PodDisruptionBudget {
   const name = budget.metadata?.name ?? '';
-  const status = budget.status ?? ({} as NonNullable<PodDisruptionBudget['status']>);
+  const status = budget.status ?? ({} as Status);
   if ((status.observedGeneration ?? 0) < (budget.metadata?.generation ?? 0)) throw stillProcessed(name);
   const allowed = status.disruptionsAllowed ?? 0;
   const refuse = (why: string): StatusError =>
@@ -50,19 +75,15 @@ function spend(budget: PodDisruptionBudget, pod: string, now: string): PodDisrup
   if (allowed < 0) throw refuse('pdb disruptions allowed is negative');
   if (Object.keys(status.disruptedPods ?? {}).length > maxDisruptedPods)
     throw refuse('DisruptedPods map too big - too many evictions not confirmed by PDB controller');
-  if (allowed === 0) {
-    throw tooMany(
-      violation,
-      `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`,
-      0,
-    );
-  }
+  if (allowed === 0) throw tooMany(violation, whyNone(name, status), 0);
   return {
     ...budget,
     status: {
       ...status,
       disruptionsAllowed: allowed - 1,
       disruptedPods: { ...status.disruptedPods, [pod]: now },
+      // The controller says it later; who waits for the condition must not take this for a budget that has more.
+      ...(allowed === 1 && { conditions: withCondition(status.conditions, noneLeft(status, now)) }),
     },
   };
 }
@@ -202,8 +223,7 @@ export function createPodEviction(live: LiveObjects): RestHandler {
 
   const create = async (request: RestRequest): Promise<RestAnswer> => {
     const eviction = request.object ?? {};
-    const named = str(meta(eviction).name);
-    if (named !== '' && named !== request.name) {
+    if (str(meta(eviction).name) !== request.name) {
       throw badRequest('name in URL does not match name in Eviction object');
     }
     await evict(request, eviction, isDryRunOf(request, eviction));
@@ -212,5 +232,5 @@ export function createPodEviction(live: LiveObjects): RestHandler {
       object: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 },
     };
   };
-  return { create };
+  return { create, bodyVersions: ['v1beta1'] };
 }

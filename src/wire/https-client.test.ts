@@ -151,6 +151,9 @@ test('a connection answers only those who believe as much, and are the same', as
   await assert.rejects(server.ask(client, { serverName: 'other' }), {
     message: 'tls: failed to verify certificate: x509: certificate is not valid for other',
   });
+  await assert.rejects(server.ask(client, { serverName: '127.0.0.2' }), {
+    message: 'tls: failed to verify certificate: x509: certificate is not valid for 127.0.0.2',
+  });
   // Authorities without end are not kept, and those of before are still told apart.
   const { certificatePem } = await authority;
   for (let i = 0; i < 300; i++)

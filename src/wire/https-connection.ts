@@ -1,6 +1,6 @@
 // A TLS connection to a server of others, on which one question is asked after the other.
 import { isIP } from 'node:net';
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { type ConnectionOptions, checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import { AnswerReader, BrokenOffError, type WholeAnswer } from './answer-reader.ts';
 
 export interface ConnectionTarget extends Pick<ConnectionOptions, 'secureContext' | 'session'> {
@@ -44,8 +44,9 @@ export class HttpsConnection {
     this.#socket = connect({
       host,
       port,
-      // An address is no name to ask for.
+      // An address is no name to ask for, but the certificate must name it, whoever was dialled.
       servername: isIP(serverName) === 0 ? serverName : '',
+      checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
       rejectUnauthorized: verify,
       ALPNProtocols: ['http/1.1'],
       secureContext,

@@ -16,7 +16,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import { IgnorableError } from '../controller-runtime/ignorable-error.ts';
 import { tellOver, tellRunning } from './storage-version-migrator/definition-migration.ts';
-import { migrateObjects, newestRevision } from './storage-version-migrator/migrate-objects.ts';
+import { migrateObjects, newestRevision, type Place } from './storage-version-migrator/migrate-objects.ts';
 import {
   begun,
   completed,
@@ -98,6 +98,36 @@ const isPassing = (error: unknown): boolean =>
     error.reason,
   );
 
+interface Paused {
+  readonly uid: string | undefined;
+  readonly place: Place;
+}
+
+/** Migrations whose turn ended before they did, by name. */
+const paused = new WeakMap<ControllerContext, Map<string, Paused>>();
+
+function pausedOf(context: ControllerContext): Map<string, Paused> {
+  const known = paused.get(context) ?? new Map<string, Paused>();
+  paused.set(context, known);
+  return known;
+}
+
+/** Answers whether all is done; else the others have their turn first. */
+async function migrateInTurns(
+  context: ControllerContext,
+  resource: DiscoveredResource,
+  { metadata: { name, uid }, status }: StorageVersionMigration,
+  isThere: () => boolean,
+): Promise<boolean> {
+  const known = pausedOf(context);
+  const before = known.get(name);
+  known.delete(name);
+  const from = before?.uid === uid ? before?.place : undefined;
+  const place = await migrateObjects(context, resource, status?.resourceVersion ?? '', isThere, from);
+  if (place !== undefined) known.set(name, { uid, place });
+  return place === undefined;
+}
+
 async function migrate(
   context: ControllerContext,
   migration: StorageVersionMigration,
@@ -112,7 +142,7 @@ async function migrate(
   }
   const isThere = (): boolean => context.read(storageversionmigrations).get(name)?.metadata.uid === uid;
   try {
-    await migrateObjects(context, resource, migration.status?.resourceVersion ?? '', isThere);
+    if (!(await migrateInTurns(context, resource, migration, isThere))) return { requeueAfterMs: 0 };
   } catch (error) {
     if (context.signal.aborted || isPassing(error)) throw error;
     return unhandled((error as Error).message);
@@ -165,7 +195,10 @@ export const storageVersionMigratorController: Controller = defineController({
   async reconcile({ name }, context) {
     const migrations = context.read(storageversionmigrations);
     const migration = migrations.get(name);
-    if (migration === undefined) return undefined;
+    if (migration === undefined) {
+      pausedOf(context).delete(name);
+      return undefined;
+    }
     if (isOver(migration)) {
       if (!isRunning(migration)) return undefined;
       await tellOver(context, migration);

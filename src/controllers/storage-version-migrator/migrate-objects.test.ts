@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { conflict, StatusError } from '../../apimachinery/errors.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import type { DiscoveredResource } from '../../client/discovery.ts';
-import { migrateObjects } from './migrate-objects.ts';
+import { migrateObjects, type Place } from './migrate-objects.ts';
 
 const resource = {
   group: '',
@@ -44,7 +44,7 @@ function store(
     revisions.set(name, ++now);
   };
   const context = { write: { list, patch }, clock: new FakeClock(0), signal: new AbortController().signal };
-  const migrate = (): Promise<void> =>
+  const migrate = (): Promise<Place | undefined> =>
     migrateObjects(context as never, resource as unknown as DiscoveredResource, String(since), () => true);
   const old = (): string[] =>
     [...revisions].filter(([, revision]) => revision <= since).map(([name]) => name);
@@ -77,4 +77,23 @@ test('what a conflict was said of is looked at again, and is no success while it
     message: /objects of v1 jars are refused with conflicts/,
   });
   assert.deepEqual(always.old(), ['o3']);
+});
+
+test('a list that never says that it was all has a turn, and then others have theirs', async () => {
+  const clock = new FakeClock(0);
+  const asked: (string | undefined)[] = [];
+  const list = async (_: unknown, { continue: token }: { readonly continue?: string }): Promise<object> => {
+    asked.push(token);
+    clock.advance(10_000);
+    return { items: [], metadata: { continue: String(asked.length) } };
+  };
+  const context = { write: { list }, clock, signal: new AbortController().signal };
+  const turn = (from?: Place): Promise<Place | undefined> =>
+    migrateObjects(context as never, resource as unknown as DiscoveredResource, '1', () => true, from);
+  const place = await turn();
+  assert.deepEqual(place, { pass: 0, next: '13', conflicts: 0 });
+  assert.equal(asked.length, 13);
+  await turn(place);
+  assert.equal(asked[13], '13', 'it goes on where it was');
+  assert.equal(asked.length, 26);
 });

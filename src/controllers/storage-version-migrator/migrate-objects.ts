@@ -60,22 +60,42 @@ async function migrateOne(
 const isExpired = (error: unknown): boolean =>
   isStatusError(error, 'Expired') || isStatusError(error, 'Gone');
 
+/** How long one migration may keep the worker that others wait for: a server that never says that this was all would for ever. */
+const turnMs = 120_000;
+
+/** Where the next turn goes on. */
+export interface Place {
+  readonly pass: number;
+  readonly next: string | undefined;
+  readonly conflicts: number;
+}
+
+const firstPlace: Place = { pass: 0, next: undefined, conflicts: 0 };
+
 /** How often all is looked through: of what conflicts that often somebody says so who has not written it. */
 const maxPasses = 10;
 
 /**
- * From the first object on after a pause or a restart: what was migrated before is newer than `since` then, and is passed
- * over. Whatever a conflict was believed of is looked at again, until nothing old is left. Ends early when `goesOn` says so.
- * Throws StatusError.
+ * From the first object on after a restart: what was migrated before is newer than `since` then, and is passed over.
+ * Whatever a conflict was believed of is looked at again, until nothing old is left. Answers where the next turn goes on;
+ * undefined when all is done, or when `goesOn` says so. Throws StatusError.
  */
 export async function migrateObjects(
   context: Context,
   resource: DiscoveredResource,
   since: string,
   goesOn: () => boolean,
-): Promise<void> {
-  for (let pass = 0; pass < maxPasses; pass++)
-    if ((await migratePass(context, resource, since, goesOn)) === 0 || !goesOn()) return;
+  from: Place = firstPlace,
+): Promise<Place | undefined> {
+  const until = context.clock.monotonic() + turnMs;
+  const turn = { since, goesOn, isOver: () => context.clock.monotonic() > until };
+  for (let place = from; place.pass < maxPasses; ) {
+    const { next, conflicts } = await migratePass(context, resource, turn, place);
+    if (!goesOn()) return undefined;
+    if (next !== undefined) return { ...place, next, conflicts };
+    if (conflicts === 0) return undefined;
+    place = { ...firstPlace, pass: place.pass + 1 };
+  }
   throw new StatusError(
     409,
     'Conflict',
@@ -83,17 +103,23 @@ export async function migrateObjects(
   );
 }
 
-/** Of how many others said that somebody else wrote them, or that they are gone. */
+interface Turn {
+  readonly since: string;
+  readonly goesOn: () => boolean;
+  readonly isOver: () => boolean;
+}
+
+/** Of how many others said that somebody else wrote them, or that they are gone; `next` when the turn ended before the list did. */
 async function migratePass(
   context: Context,
   resource: DiscoveredResource,
-  since: string,
-  goesOn: () => boolean,
-): Promise<number> {
+  { since, goesOn, isOver }: Turn,
+  place: Place,
+): Promise<Pick<Place, 'next' | 'conflicts'>> {
   const { clock, signal } = context;
   const slice = new Slice(new Turns((run) => clock.timer(0, run)), () => clock.monotonic());
-  let conflicts = 0;
-  for (let next: string | undefined; ; ) {
+  let { next, conflicts } = place;
+  for (;;) {
     let page: Awaited<ReturnType<typeof context.write.list<AnyObject>>>;
     try {
       page = await context.write.list(resource as ResourceRef<AnyObject>, {
@@ -113,8 +139,8 @@ async function migratePass(
       signal.throwIfAborted();
       if (goesOn() && (await migrateOne(context, resource, object)) === 'conflict') conflicts++;
     });
-    next = page.metadata.continue;
-    if (next === undefined || next === '' || !goesOn()) return conflicts;
+    next = page.metadata.continue || undefined;
+    if (next === undefined || !goesOn() || isOver()) return { next, conflicts };
   }
 }
 

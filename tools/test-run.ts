@@ -33,6 +33,8 @@ export interface RunFiles {
   readonly prefix?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  /** How much longer than that no test may end. */
+  readonly patienceMs?: number;
   readonly namePatterns?: readonly string[];
   readonly verbose: boolean;
   readonly times?: FileTimes;
@@ -81,7 +83,7 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...compileCache(), ...options.env, NODE_ENV: 'test' },
   });
-  const silence = endWhenSilent(child, options.timeoutMs + patienceMs, totals);
+  const silence = endWhenSilent(child, options.timeoutMs + (options.patienceMs ?? fiveMinutes), totals);
   const stderr = new Map<string, string>();
   const passed = new Set<string>();
   const otherwise = new Set<string>();
@@ -135,7 +137,7 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
   return totals;
 }
 
-const patienceMs = 300_000;
+const fiveMinutes = 300_000;
 
 /** A file whose tests have ended may hold a timer or a socket, and Node waits for it without end: it is ended, as a failure. */
 const endWhenSilent = (child: ChildProcess, ms: number, totals: Totals): NodeJS.Timeout =>
@@ -146,7 +148,7 @@ const endWhenSilent = (child: ChildProcess, ms: number, totals: Totals): NodeJS.
     );
     child.kill();
     // A box's first process ignores it, and all that is in the box ends with that.
-    const hard = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    const hard = setTimeout(() => child.kill('SIGKILL'), Math.min(10_000, ms));
     child.once('exit', () => clearTimeout(hard));
   }, ms);
 

@@ -3,9 +3,11 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { changedFields, labelSelector, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { changedFields, labelSelector, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
+import { dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types/core-v1.ts';
 import type { Quantity } from '../../generated/types/meta-v1.ts';
+import { dataSourceErrors } from './claim-data-sources.ts';
 
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
@@ -26,8 +28,11 @@ export function validateClaimSpec(s: Decoded<PersistentVolumeClaimSpec>, at: str
   const storage = s.resources?.requests?.storage;
   if (storage === undefined) errors.push(required(`${at}.resources[storage]`));
   else errors.push(...positiveQuantity(`${at}.resources[storage]`, storage));
+  errors.push(...optional(`${at}.storageClassName`, s.storageClassName, dnsSubdomain));
   if (s.volumeMode !== undefined)
     errors.push(...oneOf(`${at}.volumeMode`, s.volumeMode, ['Block', 'Filesystem']));
+  errors.push(...dataSourceErrors(s, at));
+  errors.push(...optional(`${at}.volumeAttributesClassName`, s.volumeAttributesClassName, dnsSubdomain));
   return errors;
 }
 

@@ -1,9 +1,10 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
 import { namespaces, pods } from '../api/generated/resources.ts';
+import type { Namespace } from '../api/generated/types/core-v1.ts';
 import type { Labels } from '../apimachinery/labels.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import type { InformerFactory } from '../client/cache/informer.ts';
+import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Client } from '../client/client.ts';
 import { type EventRecorder, referenceTo } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
@@ -65,6 +66,7 @@ const wentWrong = (message: string): Failure => ({ message, refusedBy: new Set()
 class PodScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
   readonly #cache = new SchedulerCache();
+  readonly #namespaces: Informer<Namespace>;
   readonly #storage: WatchedStorage;
   readonly #framework: Framework;
   readonly #queue: SchedulingQueue;
@@ -82,7 +84,8 @@ class PodScheduler implements Scheduler {
     this.#options = options;
     const { client, clock, extraPlugins = [], informers, log, metrics } = options;
     this.#storage = watchStorage(informers, clock);
-    const { lister } = informers.informer(namespaces);
+    this.#namespaces = informers.informer(namespaces);
+    const { lister } = this.#namespaces;
     const labelsOf = (name: string): Labels | undefined => lister.get(name)?.metadata.labels;
     this.#framework = new Framework(
       [
@@ -100,6 +103,7 @@ class PodScheduler implements Scheduler {
       watchCluster(informers, { cache: this.#cache, queue: this.#queue, refusals: this.#refusals }),
     ];
     this.#flushLater();
+    void this.#namespaces.synced().then(() => this.#wake());
   }
 
   stop(): void {
@@ -137,6 +141,8 @@ class PodScheduler implements Scheduler {
 
   #wake(): void {
     if (this.#isAwake || this.#isStopped) return;
+    // What else is not known yet lets a pod wait; a namespace that is not would be one without labels, which nobody avoids.
+    if (!this.#namespaces.hasSynced()) return;
     this.#isAwake = true;
     setImmediate(() => {
       this.#isAwake = false;

@@ -29,6 +29,8 @@ interface Head extends Pick<WholeAnswer, 'status' | 'keepsAlive'> {
 const switching = 101;
 const isInformational = (status: number): boolean => status >= 100 && status < 200 && status !== switching;
 
+const nothing = Buffer.alloc(0);
+
 const goesOn = 0;
 const hasNoBody = 1;
 
@@ -38,7 +40,8 @@ export class AnswerReader {
   readonly #limits: AnswerLimits;
   #headers: string[] = [];
   #head: Head | undefined;
-  #body: Buffer[] = [];
+  /** With room for more behind it, once it has come in pieces. */
+  #body: Buffer = nothing;
   #bodyBytes = 0;
   /** Before the head was whole. */
   #headBytes = 0;
@@ -50,6 +53,10 @@ export class AnswerReader {
     this.#limits = limits;
     const parser = this.#parser;
     // Nothing is done where the parser tells: it must not be called by what it calls.
+    parser[HTTPParser.kOnMessageBegin] = () => {
+      // Of another answer, that nobody asked for.
+      if (this.#isWhole) this.#head = { ...this.#head!, keepsAlive: false };
+    };
     parser[HTTPParser.kOnHeaders] = (headers: string[]) => {
       if (this.#head === undefined) for (const text of headers) this.#headers.push(text);
     };
@@ -64,7 +71,7 @@ export class AnswerReader {
   begin(): void {
     this.#headers = [];
     this.#head = undefined;
-    this.#body = [];
+    this.#body = nothing;
     this.#bodyBytes = 0;
     this.#headBytes = 0;
     this.#informational = 0;
@@ -106,7 +113,9 @@ export class AnswerReader {
 
   #whole(isClean: boolean): WholeAnswer {
     const { status, keepsAlive, rawHeaders } = this.#head!;
-    const body = this.#body.length === 1 ? this.#body[0]! : Buffer.concat(this.#body);
+    const body = this.#body.subarray(0, this.#bodyBytes);
+    // A connection that rests holds none.
+    this.#body = nothing;
     const header = (name: string): string => {
       const at = rawHeaders.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === name);
       return at < 0 ? '' : rawHeaders[at + 1]!;
@@ -127,11 +136,7 @@ export class AnswerReader {
   ): number => {
     const rawHeaders = headers ?? this.#headers;
     this.#headers = [];
-    if (this.#head !== undefined) {
-      // A second answer that nobody asked for.
-      this.#head = { ...this.#head, keepsAlive: false };
-      return hasNoBody;
-    }
+    if (this.#head !== undefined) return hasNoBody;
     if (isInformational(status)) {
       if (++this.#informational > maxInformational) this.#refused ??= tooManyInformational();
       return hasNoBody;
@@ -141,14 +146,22 @@ export class AnswerReader {
     return goesOn;
   };
 
+  /** Put together as it comes: a server that sends each byte as a chunk would have millions of pieces kept. */
   #onBody(bytes: Buffer): void {
     if (this.#isWhole) return;
+    const [at, most] = [this.#bodyBytes, this.#limits.bodyBytes];
     this.#bodyBytes += bytes.length;
-    if (this.#bodyBytes <= this.#limits.bodyBytes) this.#body.push(bytes);
-    else
-      this.#refused ??= new Error(
-        `http: response body too large: the limit is ${this.#limits.bodyBytes} bytes`,
-      );
+    if (this.#bodyBytes > most)
+      this.#refused ??= new Error(`http: response body too large: the limit is ${most} bytes`);
+    else if (at === 0) this.#body = bytes;
+    else {
+      if (this.#bodyBytes > this.#body.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.min(most, 2 * this.#bodyBytes));
+        this.#body.copy(larger, 0, 0, at);
+        this.#body = larger;
+      }
+      bytes.copy(this.#body, at);
+    }
   }
 }
 

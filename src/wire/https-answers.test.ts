@@ -4,8 +4,15 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer } from 'node:tls';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
+import { AnswerReader } from './answer-reader.ts';
 import { type HttpsAnswer, HttpsClient, type HttpsQuestion } from './https-client.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+setFlagsFromString('--no-expose-gc');
 
 const times = { notBefore: Date.now() - 60_000, notAfter: Date.now() + 3_600_000 };
 const authority = createCertificateAuthority({ commonName: 'test', ...times });
@@ -79,6 +86,7 @@ const taken: readonly (readonly [what: string, answer: string, isKept: boolean])
   ['of a server that waits', ok.replace('ETag', 'Keep-Alive: timeout=5\r\nETag'), true],
   ['with another one behind it', `${ok}HTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n\r\nbad`, false],
   ['with something else behind it', `${ok}and more`, false],
+  ['with the beginning of another one behind it', `${ok}HTTP/1.1 2`, false],
 ];
 const chunked =
   'HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nETag: "1"\r\nTransfer-Encoding: chunked\r\n\r\n' +
@@ -166,6 +174,36 @@ test('an answer that has begun is not asked for again', async (t) => {
   await ask();
   await assert.rejects(ask(), { message: 'EOF' });
   assert.equal(opened(), 1);
+});
+
+test('behind a question that was answered before it was taken no others gather', async (t) => {
+  const { ask, opened } = await serving(t, (socket, piece) => {
+    if (piece > 1) return;
+    socket.pause();
+    socket.write(ok);
+  });
+  const body = Buffer.alloc(32 << 20);
+  for (const _ of [1, 2]) assert.equal(String((await ask({ body })).body), 'hello');
+  assert.equal(opened(), 2);
+});
+
+test('an answer that comes byte by byte as chunks takes the room of its bytes', () => {
+  const size = 1 << 19;
+  const held = (): number => {
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const reader = new AnswerReader({ headBytes: 1_000, bodyBytes: size });
+  reader.begin();
+  const before = held();
+  reader.read(Buffer.from('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'));
+  const chunks = Buffer.from('1\r\nx\r\n'.repeat(1 << 12));
+  for (let at = 0; at < size; at += 1 << 12) assert.equal(reader.read(chunks), undefined);
+  const grown = held() - before;
+  assert.ok(grown < 8 * size, `${grown}`);
+  assert.equal(String(reader.read(Buffer.from('0\r\n\r\n'))?.body), 'x'.repeat(size));
+  reader.close();
 });
 
 test('a question is one, whatever its path and headers say', async (t) => {

@@ -73,7 +73,8 @@ const isUnclean = /[^\u0021-\u00ff]/;
 function written(target: HttpsTarget, { method, path, headers, body }: HttpsQuestion): Buffer | string {
   if (isUnclean.test(path)) throw new TypeError('Request path contains unescaped characters');
   let head = `${method} ${path} HTTP/1.1\r\n`;
-  const all = { host: hostPort(target.host, target.port), ...headers };
+  // As of a URL: the usual port is not said.
+  const all = { host: hostPort(target.host, target.port).replace(/:443$/, ''), ...headers };
   for (const [name, value] of Object.entries(all))
     for (const one of typeof value === 'string' ? [value] : value) {
       validateHeaderName(name);

@@ -77,6 +77,11 @@ export class HttpsConnection {
     return this.#keepsAlive && !this.#socket.destroyed;
   }
 
+  /** It may be asked now: behind a question that its server has answered before it was taken the next ones would gather. */
+  get isFree(): boolean {
+    return this.isUsable && this.#socket.writableLength === 0;
+  }
+
   /** `question`: head and body. One after the other. */
   ask(question: Buffer | string): Promise<WholeAnswer> {
     this.#reader.begin();

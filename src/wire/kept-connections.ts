@@ -99,7 +99,7 @@ export class KeptConnections {
 
   #reuse(name: string): HttpsConnection | undefined {
     // One that has just ended is still there.
-    const connection = this.#idleOf.get(name)?.findLast(({ isUsable }) => isUsable);
+    const connection = this.#idleOf.get(name)?.findLast(({ isFree }) => isFree);
     if (connection !== undefined) this.#notIdle(connection);
     return connection;
   }

@@ -5,6 +5,7 @@ declare module 'node:_http_common' {
     static readonly REQUEST: number;
     static readonly RESPONSE: number;
     static readonly kLenientNone: number;
+    static readonly kOnMessageBegin: number;
     static readonly kOnHeaders: number;
     static readonly kOnHeadersComplete: number;
     static readonly kOnBody: number;

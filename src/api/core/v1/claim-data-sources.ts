@@ -30,19 +30,21 @@ const copyOf = ({ apiGroup, kind, name }: Source): Source => ({
   ...(name === undefined ? {} : { name }),
 });
 
-/** Of a new claim: whoever reads either field finds what was said in the other. */
-export function prepareDataSources(spec: Spec): void {
-  dropOtherNamespaces(spec, undefined);
-  dropUnknownKinds(spec, undefined);
+/** Whoever reads either field finds what was said in the other. */
+export function withDataSources(spec: Spec): Spec {
   const { dataSource, dataSourceRef } = spec;
-  if (dataSource !== undefined) spec.dataSourceRef ??= copyOf(dataSource);
-  else if (dataSourceRef !== undefined && !dataSourceRef.namespace) spec.dataSource = copyOf(dataSourceRef);
+  if (dataSource !== undefined && dataSourceRef === undefined)
+    return { ...spec, dataSourceRef: copyOf(dataSource) };
+  if (dataSource === undefined && dataSourceRef !== undefined && !dataSourceRef.namespace)
+    return { ...spec, dataSource: copyOf(dataSourceRef) };
+  return spec;
 }
 
-/** An old client that sends one field alone changes nothing. */
-export function keepDataSources(spec: Spec, old: Spec): void {
+/** Also on an update: a client that sends one field alone, as it made the claim, changes nothing. */
+export function prepareDataSources(spec: Spec, old: Spec | undefined): void {
   dropOtherNamespaces(spec, old);
   dropUnknownKinds(spec, old);
+  Object.assign(spec, withDataSources(spec));
 }
 
 function sourceErrors(source: Source, at: string): Errors {

@@ -7,7 +7,7 @@ import { changedFields, labelSelector, oneOf, optional } from '../../../apimachi
 import { dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../generated/types/core-v1.ts';
 import type { Quantity } from '../../generated/types/meta-v1.ts';
-import { dataSourceErrors } from './claim-data-sources.ts';
+import { dataSourceErrors, withDataSources } from './claim-data-sources.ts';
 
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
@@ -49,7 +49,8 @@ export function validateClaimUpdate(
   old: Decoded<PersistentVolumeClaim>,
 ): Errors {
   const { spec: s = {} } = claim;
-  const { spec: before = {} } = old;
+  // One that was stored before there were two fields is told as if it had both.
+  const before = withDataSources(old.spec ?? {});
   const errors: Errors = [];
   const munged: Decoded<PersistentVolumeClaimSpec> = {
     ...s,

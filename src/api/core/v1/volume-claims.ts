@@ -4,7 +4,7 @@ import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell, orUnset } from '../../meta/row-cells.ts';
-import { keepDataSources, prepareDataSources } from './claim-data-sources.ts';
+import { prepareDataSources } from './claim-data-sources.ts';
 import { validateClaim, validateClaimUpdate } from './validate-claims.ts';
 import { validateVolume, validateVolumeUpdate } from './validate-persistent-volume.ts';
 import { validateClaimStatus } from './validate-statuses.ts';
@@ -70,10 +70,10 @@ export const persistentVolumeClaim: KindBehaviour<PersistentVolumeClaim> = {
     },
     prepareForCreate(claim) {
       claim.status = { phase: 'Pending' };
-      prepareDataSources(ensured(claim, 'spec'));
+      prepareDataSources(ensured(claim, 'spec'), undefined);
     },
     prepareForUpdate(claim, old, { subresource }) {
-      if (subresource === '') keepDataSources(ensured(claim, 'spec'), old.spec ?? {});
+      if (subresource === '') prepareDataSources(ensured(claim, 'spec'), old.spec ?? {});
     },
     validate: validateClaim,
     validateUpdate: (o, old, { subresource }) =>

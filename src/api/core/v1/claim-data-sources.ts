@@ -63,16 +63,21 @@ function sourceErrors(source: Source, at: string): Errors {
 
 const say = ({ apiGroup, kind, name }: Source): string => JSON.stringify([apiGroup, kind, name]);
 
+/** Upstream shows the path of a field here, and JSON has nothing of one. */
+const shownPath = {};
+
 export function dataSourceErrors({ dataSource, dataSourceRef }: Spec, at: string): Errors {
   const errors = [
     ...(dataSource === undefined ? [] : sourceErrors(dataSource, `${at}.dataSource`)),
     ...(dataSourceRef === undefined ? [] : sourceErrors(dataSourceRef, `${at}.dataSourceRef`)),
   ];
   if (dataSource === undefined || dataSourceRef === undefined) return errors;
-  const field = `${at}.dataSource`;
   if (dataSourceRef.namespace)
-    return [...errors, invalid(at, field, 'may not be specified when dataSourceRef.namespace is specified')];
+    return [
+      ...errors,
+      invalid(at, shownPath, 'may not be specified when dataSourceRef.namespace is specified'),
+    ];
   return say(dataSource) === say(dataSourceRef)
     ? errors
-    : [...errors, invalid(at, field, 'must match dataSourceRef')];
+    : [...errors, invalid(at, shownPath, 'must match dataSourceRef')];
 }

@@ -118,5 +118,5 @@ test('thousands of terms are not tried for each node', () => {
     if (i < 100) assert.equal(preferenceOf(preferred, one), 0);
   }
   // 1.3 s, when each was tried.
-  assert.ok(process.cpuUsage(from).user < 400_000, `${process.cpuUsage(from).user} µs`);
+  assert.ok(process.cpuUsage(from).user < 800_000, `${process.cpuUsage(from).user} µs`);
 });

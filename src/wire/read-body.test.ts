@@ -1,11 +1,13 @@
 // Bodies come in pieces of the client's choosing: they cost what they weigh, and nobody sends one for ever.
 import assert from 'node:assert/strict';
+import { constants } from 'node:http2';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { BodyTooLargeError, type HttpRequest } from './http-message.ts';
 import { createHttpServer } from './http-server.ts';
 import { readBody } from './read-body.ts';
+import { listening, openHttp2 } from './testing/listening-server.ts';
 
 const piecesOf = (bytes: Buffer, size: number): Buffer[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -46,4 +48,37 @@ test('a client that goes on sending what was refused is let go after its answer'
   // Bytes that nobody read make it a reset, after the answer.
   await new Promise((resolve) => socket.once('close', resolve));
   assert.match(answer, /^HTTP\/1.1 413 .*too large$/s);
+});
+
+test('a body that its client breaks off is no whole one, over HTTP/2 too: a deletion would lose its preconditions', async (t) => {
+  const ends: PromiseWithResolvers<string>[] = [Promise.withResolvers(), Promise.withResolvers()];
+  let asked = 0;
+  const { server, port } = await listening({
+    handler: async (request) => {
+      const end = ends[asked++]!;
+      request.readBody(1000).then(
+        (body) => end.resolve(`read ${body}`),
+        (error: Error) => end.resolve(error.message),
+      );
+      began.resolve();
+      await end.promise;
+      return { status: 200, headers: {}, body: Buffer.from('x') };
+    },
+  });
+  let began = Promise.withResolvers<void>();
+  const session = openHttp2(port);
+  t.after(() => {
+    session.destroy();
+    return server.close(0);
+  });
+  for (const piece of ['', '{"preconditions":']) {
+    began = Promise.withResolvers<void>();
+    const stream = session.request({ ':method': 'DELETE', ':path': '/' }, { endStream: false });
+    stream.on('error', () => {});
+    if (piece !== '') stream.write(piece);
+    await began.promise;
+    stream.close(constants.NGHTTP2_CANCEL);
+  }
+  for (const { promise } of ends)
+    assert.equal(await promise, 'the client closed the connection before the body ended');
 });

@@ -44,7 +44,11 @@ class Pieces {
   }
 }
 
-export function readBody(stream: Readable, limit: number, declared: string | undefined): Promise<Buffer> {
+export function readBody(
+  stream: Readable & { readonly aborted?: boolean },
+  limit: number,
+  declared: string | undefined,
+): Promise<Buffer> {
   if (declared !== undefined && Number(declared) > limit) {
     stream.resume();
     return Promise.reject(new BodyTooLargeError(limit));
@@ -68,10 +72,12 @@ export function readBody(stream: Readable, limit: number, declared: string | und
       else pieces.add(chunk);
     };
     stream.on('data', onData);
-    stream.once('end', () => finish());
+    const brokenOff = (): void => finish(new Error('the client closed the connection before the body ended'));
+    // A stream of HTTP/2 that its client resets ends as one that is whole does, and says so.
+    stream.once('end', () => (stream.aborted === true ? brokenOff() : finish()));
     stream.once('error', (error) => finish(error));
     stream.once('close', () => {
-      if (!stream.readableEnded) finish(new Error('the client closed the connection before the body ended'));
+      if (!stream.readableEnded) brokenOff();
     });
   });
 }

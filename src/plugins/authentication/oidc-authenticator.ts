@@ -30,13 +30,12 @@ interface Issuer {
 }
 
 const maxDateMs = 8.64e15;
+const isEndless = (value: unknown): boolean =>
+  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
 
 function timeFault({ exp, nbf }: JwtClaims, now: number): string | undefined {
   // JSON has no such number, but text such as 1e400 is read as one.
-  if (
-    Math.abs(Number(exp)) === Number.POSITIVE_INFINITY ||
-    Math.abs(Number(nbf)) === Number.POSITIVE_INFINITY
-  )
+  if (isEndless(exp) || isEndless(nbf))
     return 'oidc: failed to unmarshal claims: strconv.ParseFloat: value out of range';
   if (typeof exp !== 'number') return 'oidc: token is expired (Token Expiry: none)';
   if (exp * 1000 <= now)

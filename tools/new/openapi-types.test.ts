@@ -10,10 +10,10 @@ import { kindOfDocument } from './openapi-types.ts';
 const scheme = createScheme();
 const meta = (type: string): boolean => type.startsWith('io.k8s.apimachinery.');
 
-/** What a document of this dialect says of a type: numbers of protobuf and Go's zeros are never in one, defaults are in v3 only. */
+/** What a document of this dialect says of a type: numbers of protobuf, Go's zeros and nulls are never in one, defaults are in v3 only. */
 function published(type: TypeSchema | undefined, dialect: 'v2' | 'v3'): unknown {
   const bare = (
-    { proto: _, omitsZero: __, default: value, ...field }: FieldSchema,
+    { proto: _, omitsZero: __, servesNull: ___, default: value, ...field }: FieldSchema,
     isMeta: boolean,
   ): FieldSchema => ({
     ...field,

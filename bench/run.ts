@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { tableText } from '../src/cmd/print-table.ts';
 import { box } from '../test/harness/box.ts';
+import { prepareNodes } from '../tools/test-machine.ts';
 import type { Bench, Measurement } from './bench.ts';
 
 const { values, positionals } = parseArgs({
@@ -46,6 +47,7 @@ function verdict(m: Measurement): string {
   return `${m.aim.better === 'higher' ? '≥' : '≤'} ${number(m.aim.value)}${met ? '' : '  missed'}`;
 }
 
+const failed: string[] = [];
 for (const file of files) {
   if (positionals.length > 0 && !positionals.includes(nameOf(file))) continue;
   const { bench } = (await import(file)) as { bench: Bench };
@@ -58,7 +60,9 @@ for (const file of files) {
       ...(values.json ? ['--json'] : []),
       nameOf(file),
     ];
-    spawnSync(program!, args, { stdio: 'inherit' });
+    await prepareNodes((text) => console.error(`   ${text} …`));
+    const { status } = spawnSync(program!, args, { stdio: 'inherit' });
+    if (status !== 0) failed.push(bench.name);
     continue;
   }
   const measurements = await bench.run();
@@ -76,4 +80,5 @@ for (const file of files) {
   ]);
   console.log(tableText(['WHAT', 'VALUE', 'FLOOR', 'RATIO', 'AIM'], rows));
 }
-process.exit(0);
+if (failed.length > 0) console.error(`without figures: ${failed.join(', ')}`);
+process.exit(failed.length > 0 ? 1 : 0);

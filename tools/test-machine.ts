@@ -35,10 +35,15 @@ const testPackages: readonly SystemPackage[] = [
 
 const say = (text: string): void => console.log(`   ${text} …`);
 
+const nodePackages = [...linuxNodePackages, ...windowsNodePackages];
+
+/** What nodes of both systems need, and no more: for benchmarks. Throws with the next step when something can't be installed. */
+export const prepareNodes = (tell: (text: string) => void): Promise<void> =>
+  ensureSystemPackages(linuxProcesses, nodePackages, tell);
+
 /** Throws with the next step when something can't be installed. */
 export async function prepareTestMachine(): Promise<void> {
-  const packages = [...linuxNodePackages, ...windowsNodePackages, ...testPackages];
-  await ensureSystemPackages(linuxProcesses, packages, say);
+  await ensureSystemPackages(linuxProcesses, [...nodePackages, ...testPackages], say);
   await ensureKubectl(linuxProcesses, portholeCache(), say);
   await ensureOldKubectl(linuxProcesses, portholeCache(), say);
   await Promise.all([prepareWindowsTests(say), prepareClientGo(say)]);

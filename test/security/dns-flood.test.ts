@@ -33,8 +33,9 @@ const lists = [
 
 let server: DnsListener;
 let upstream: UdpSocket;
-/** Questions that the resolver outside was asked, and does not answer. */
-let unanswered = 0;
+/** Answers to the questions that the resolver outside was asked and keeps waiting. */
+const kept: (() => void)[] = [];
+let answersAll = false;
 const sockets: UdpSocket[] = [];
 
 async function udp(address: string): Promise<UdpSocket> {
@@ -51,18 +52,16 @@ before(async () => {
   upstream = await udp(here!);
   upstream.on('message', (packet, from) => {
     const { id, questions } = decode(packet);
-    if (questions![0]!.name.startsWith('flood')) unanswered++;
-    else
-      upstream.send(
-        encode({
-          type: 'response',
-          id: id!,
-          questions: questions!,
-          answers: [{ type: 'A', name: questions![0]!.name, data: '192.0.2.1' }],
-        }),
-        from.port,
-        from.address,
-      );
+    const { name } = questions![0]!;
+    const answer = encode({
+      type: 'response',
+      id: id!,
+      questions: questions!,
+      answers: [{ type: 'A', name, data: '192.0.2.1' }],
+    });
+    const send = (): void => upstream.send(answer, from.port, from.address);
+    if (name.startsWith('flood') && !answersAll) kept.push(send);
+    else send();
   });
   const handle = createDnsHandler({
     informers: {
@@ -70,6 +69,8 @@ before(async () => {
         lists.find((one) => one.resource.resource === resource.resource) as unknown as Informer<T>,
     },
     upstreams: () => [{ address: here!, port: upstream.address().port }],
+    // However busy the machine: who has waited long enough makes room for the next.
+    upstreamTimeoutMs: 600_000,
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,
@@ -94,21 +95,22 @@ describe('a flood of DNS questions from one pod', () => {
     const socket = await udp(flooder!);
     let refused = 0;
     socket.on('message', (packet) => {
-      assert.equal(packet.readUInt16BE(2) & 15, 2);
-      refused++;
+      if ((packet.readUInt16BE(2) & 15) === 2) refused++;
     });
     const count = 1500;
     for (let i = 0; i < count; i++) {
       socket.send(query(`flood${i}.example`, i), server.port, here);
       if (i % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    await eventually(() => assert.ok(refused > 1000 && unanswered >= 100, `${refused}, ${unanswered}`), {
+    await eventually(() => assert.ok(refused > 1000 && kept.length >= 100, `${refused}, ${kept.length}`), {
       everyMs: 5,
     });
-    assert.equal(unanswered, 100, 'no more are on the way at once');
+    assert.equal(kept.length, 100, 'no more are on the way at once');
     const pod = await udp(other!);
     assert.deepEqual(addressesIn(await ask(pod, 'fine.example')), ['192.0.2.1']);
     assert.deepEqual(addressesIn(await ask(pod, inside)), ['10.96.0.20']);
+    answersAll = true;
+    for (const answer of kept) answer();
   });
 
   it('over TCP, unread, does not keep another pod from names', async () => {

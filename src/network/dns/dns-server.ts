@@ -44,6 +44,8 @@ export interface DnsOptions {
   readonly clusterDomain?: string;
   /** The machine's resolvers, as of now; see upstreamsOf. None: other names are refused. */
   readonly upstreams: () => readonly DnsServerAddress[];
+  /** How long one of them is waited for. Default 2000. */
+  readonly upstreamTimeoutMs?: number;
   /** Seconds. Default 5, as CoreDNS. */
   readonly ttl?: number;
   readonly clock: Clock;
@@ -106,7 +108,8 @@ class DnsServer {
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       ttl: options.ttl ?? 5,
     });
-    this.#forwarder = createForwarder({ upstreams, random, log });
+    const { upstreamTimeoutMs: timeoutMs } = options;
+    this.#forwarder = createForwarder({ upstreams, random, log, timeoutMs });
   }
 
   async handle(packet: Buffer, transport: DnsTransport, source: string): Promise<Buffer | undefined> {

@@ -22,7 +22,7 @@ export interface ForwarderOptions {
   readonly random: Random;
   readonly log: Logger;
   /** For one upstream. Default 2000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export function createForwarder(options: ForwarderOptions): Forwarder {

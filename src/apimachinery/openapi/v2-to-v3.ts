@@ -30,12 +30,15 @@ export function schemaV3(schema: JsonObject, depth = 0): JsonObject {
 }
 
 /** More than any server has; v2 names a schema once for all of them, v3 has it with each. */
-const maxMediaTypes = 10;
+export const maxMediaTypes = 10;
+/** Of characters. */
+const longestMediaType = 127;
 
 /** The same for each media type. */
 function content(types: readonly string[], schema: Json | undefined): JsonObject {
   const told = { schema: schemaV3(obj(schema)) };
-  return Object.fromEntries(types.slice(0, maxMediaTypes).map((type) => [type, told]));
+  const named = types.slice(0, maxMediaTypes).filter(({ length }) => length <= longestMediaType);
+  return Object.fromEntries(named.map((type) => [type, told]));
 }
 
 function parameterV3(parameter: JsonObject): JsonObject {

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../apimachinery/json.ts';
 import { isObject, obj, str } from '../../apimachinery/json-access.ts';
 import { encodeOpenApiV2Part } from '../../apimachinery/openapi/v2-protobuf.ts';
-import { pathV3, schemaV3 } from '../../apimachinery/openapi/v2-to-v3.ts';
+import { maxMediaTypes, pathV3, schemaV3 } from '../../apimachinery/openapi/v2-to-v3.ts';
 import { threadTurns } from '../../component-base/thread-turns.ts';
 
 /** A path or a type, as it goes into the document of all. */
@@ -67,6 +67,12 @@ export async function remoteOpenApiV2(
   return found;
 }
 
+/**
+ * A schema is told once for each media type; what is longer still has grown by their names, each said again with each of
+ * thousands of answers, and is left out.
+ */
+const longestV3 = ({ json }: OpenApiEntry): number => 4096 + (maxMediaTypes + 1) * json.length;
+
 /** What it says of the paths of `own`, as OpenAPI v3: upstream converts it for servers that have v2 only. In turns. */
 export async function convertedToV3(
   { info, paths, definitions }: RemoteOpenApiV2,
@@ -78,11 +84,12 @@ export async function convertedToV3(
     isWanted: (name: string) => boolean = () => true,
   ): Promise<string> => {
     const members: string[] = [];
-    for (const [name, { json }] of entries) {
+    for (const [name, entry] of entries) {
       if (!isWanted(name)) continue;
       await threadTurns.take();
-      const value = obj((JSON.parse(`{${json}}`) as JsonObject)[name]);
-      members.push(`${JSON.stringify(name)}:${JSON.stringify(convert(value))}`);
+      const value = obj((JSON.parse(`{${entry.json}}`) as JsonObject)[name]);
+      const text = JSON.stringify(convert(value));
+      if (text.length <= longestV3(entry)) members.push(`${JSON.stringify(name)}:${text}`);
     }
     return `{${members.join()}}`;
   };

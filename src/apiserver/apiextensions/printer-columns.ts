@@ -35,6 +35,11 @@ function pathOf(text: string): JsonPath | undefined {
   }
 }
 
+interface OwnColumn {
+  readonly definition: ColumnDefinition;
+  readonly path: JsonPath | undefined;
+}
+
 /** The first value that the path finds; as upstream, the column's type decides how it is shown. */
 function cell(type: string, value: unknown, now: number): Json {
   if (value === undefined || value === null) return null;
@@ -71,25 +76,36 @@ function cell(type: string, value: unknown, now: number): Json {
  * each of thousands of members. What comes later is shown as absent.
  */
 const looksOfRow = 100_000;
+/** Characters of the columns of a row together; the last of them is whole, as long as it may be. Each of thousands may show the same text. */
+const textOfRow = 256 << 10;
+
+function cellsOf(columns: readonly OwnColumn[], object: JsonObject, now: number): Json[] {
+  const looks = { left: looksOfRow };
+  let shown = 0;
+  return columns.map(({ definition, path }) => {
+    const value = shown > textOfRow ? undefined : path?.first(object, looks);
+    const made = cell(definition.type, value, now);
+    if (typeof made === 'string') shown += made.length;
+    return made;
+  });
+}
 
 export function printerColumns(version: JsonObject): PrinterColumns {
   const asked = objs(version['additionalPrinterColumns']);
-  const own = (asked.length === 0 ? [ageColumn] : asked).map((column) => ({
-    definition: {
-      name: str(column['name']),
-      type: str(column['type']),
-      format: str(column['format']),
-      priority: num(column['priority']),
-      description: str(column['description']) || undescribed(str(column['jsonPath'])),
-    },
-    path: pathOf(str(column['jsonPath'])),
-  }));
+  const own = (asked.length === 0 ? [ageColumn] : asked).map(
+    (column): OwnColumn => ({
+      definition: {
+        name: str(column['name']),
+        type: str(column['type']),
+        format: str(column['format']),
+        priority: num(column['priority']),
+        description: str(column['description']) || undescribed(str(column['jsonPath'])),
+      },
+      path: pathOf(str(column['jsonPath'])),
+    }),
+  );
   return {
     columns: [nameColumn, ...own.map((c) => c.definition)],
-    row(object, now) {
-      const looks = { left: looksOfRow };
-      const cells = own.map(({ definition, path }) => cell(definition.type, path?.first(object, looks), now));
-      return [nameOf(object), ...cells];
-    },
+    row: (object, now) => [nameOf(object), ...cellsOf(own, object, now)],
   };
 }

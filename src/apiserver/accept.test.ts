@@ -45,3 +45,13 @@ test('a long header costs no more than a short one, and is not kept for ever', (
   reading('a/0');
   assert.equal(read, 1001);
 });
+
+test('headers of tens of thousands of characters are not kept: each place for one would hold megabytes', () => {
+  let read = 0;
+  const reading = rememberingHeaders(() => ++read);
+  const long = `a/b;c=${'d'.repeat(1024)}`;
+  assert.equal(reading(long), 1);
+  assert.equal(reading(long), 2);
+  assert.equal(reading(long.slice(0, 1024)), 3);
+  assert.equal(reading(long.slice(0, 1024)), 3);
+});

@@ -61,6 +61,8 @@ const numberOf = (text: string): number => {
 
 /** Clients send a handful of different headers; an attacker may send more. */
 const maxKnown = 200;
+/** Of characters: a longer one is read anew each time. */
+const longestKnown = 1024;
 
 /** `read`, with what it made of the headers that came last. */
 export function rememberingHeaders<T>(read: (header: string) => T): (header: string) => T {
@@ -69,6 +71,7 @@ export function rememberingHeaders<T>(read: (header: string) => T): (header: str
     const found = known.get(header);
     if (found !== undefined) return found.value;
     const value = read(header);
+    if (header.length > longestKnown) return value;
     // The first that came goes first: what a server's clients send comes back at once.
     if (known.size >= maxKnown) known.delete(known.keys().next().value!);
     known.set(header, { value });

@@ -162,6 +162,7 @@ test('tokens that nobody may believe name nobody', async () => {
     ['expired', signToken(rsa, claims({ exp: nowSeconds() - 1 })), /token is expired/],
     ['never expires', signToken(rsa, claims({ exp: undefined })), /token is expired/],
     ['expired before there was time', signToken(rsa, claims({ exp: -1e300 })), /token is expired/],
+    ['expires beyond all times', signToken(rsa, claims({ exp: 1e306 })), /token is expired/],
     ['expires beyond all numbers', signToken(rsa, claims({ exp: endless })), /value out of range/],
     ['not yet', signToken(rsa, claims({ nbf: nowSeconds() + 600 })), /before the nbf/],
     ['claims of another token', `${head}.${body.slice(0, -4)}${'AAAA'}.${mac}`, /.*/],

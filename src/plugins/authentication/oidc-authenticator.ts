@@ -38,8 +38,9 @@ function timeFault({ exp, nbf }: JwtClaims, now: number): string | undefined {
   if (isEndless(exp) || isEndless(nbf))
     return 'oidc: failed to unmarshal claims: strconv.ParseFloat: value out of range';
   if (typeof exp !== 'number') return 'oidc: token is expired (Token Expiry: none)';
-  if (exp * 1000 <= now)
-    return `oidc: token is expired (Token Expiry: ${new Date(Math.max(exp * 1000, -maxDateMs)).toISOString()})`;
+  // In Go seconds beyond an int64 are the least of them.
+  const endMs = Math.max(exp < 2 ** 63 ? exp * 1000 : Number.NEGATIVE_INFINITY, -maxDateMs);
+  if (endMs <= now) return `oidc: token is expired (Token Expiry: ${new Date(endMs).toISOString()})`;
   if (nbf !== undefined && (typeof nbf !== 'number' || nbf * 1000 > now + notBeforeLeewayMs))
     return `oidc: current time ${new Date(now).toISOString()} before the nbf (not before) time`;
   return undefined;

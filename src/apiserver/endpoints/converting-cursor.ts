@@ -46,7 +46,7 @@ export class ConvertingCursor implements WatchCursor {
   readonly #withPrevious: boolean;
   readonly #events: WeakMap<CacheEvent, ConvertedEvent>;
   #ready: CacheEvent[] = [];
-  /** Taken from the ring, and being converted. */
+  /** Taken from the ring, and being converted, or could not be: nobody was told of them. */
   #taken: readonly CacheEvent[] = [];
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -110,10 +110,10 @@ export class ConvertingCursor implements WatchCursor {
   async #convert(events: readonly CacheEvent[]): Promise<void> {
     try {
       this.#ready.push(...(await this.#converted(events)));
+      this.#taken = [];
     } catch (error) {
       this.#failure = { error };
     }
-    this.#taken = [];
     const wake = this.#wake;
     this.#wake = undefined;
     if (!this.#isClosed) wake?.();

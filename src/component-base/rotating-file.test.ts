@@ -119,3 +119,27 @@ test('nothing is written once it is closed, least of all into the file that has 
   assert.equal(readFileSync(path, 'utf8'), 'one\n');
   assert.equal(readFileSync(others, 'utf8'), 'xxxxxxxx');
 });
+
+test('a folder that somebody removed is made again when the next file begins', async () => {
+  const { folder, path, file } = begin();
+  file.write('12345678\n');
+  rmSync(folder, { recursive: true });
+  file.write('abc\n');
+  await file.close();
+  assert.equal(readFileSync(path, 'utf8'), 'abc\n');
+});
+
+test('a file that can not be begun anew goes on, and that is said once until it can', async () => {
+  const troubles: string[] = [];
+  const { folder, path, file } = begin({ onTrouble: (error) => troubles.push((error as Error).message) });
+  file.write('12345678\n');
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'no folder');
+  for (const line of ['abc\n', 'def\n', 'ghi\n']) file.write(line);
+  assert.equal(troubles.length, 1, troubles.join('\n'));
+  rmSync(folder);
+  file.write('jkl\n');
+  assert.equal(readFileSync(path, 'utf8'), 'jkl\n');
+  await file.close();
+  assert.equal(troubles.length, 1, troubles.join('\n'));
+});

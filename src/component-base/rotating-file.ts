@@ -54,6 +54,8 @@ export class RotatingFile {
   readonly #options: RotatingFileOptions;
   #file: number;
   #size: number;
+  /** The last try to begin it anew failed. */
+  #isStuck = false;
   #tidying: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
@@ -75,8 +77,8 @@ export class RotatingFile {
     try {
       while (at < bytes.length) at += writeSync(this.#file, bytes, at);
     } catch (error) {
-      // A full disk took the beginning: half a line would spoil the next one.
-      if (at > 0) ftruncateSync(this.#file, this.#size);
+      // A full disk took the beginning: half a line would spoil the next one. Somebody else may have emptied the file meanwhile.
+      if (at > 0) ftruncateSync(this.#file, Math.max(0, fstatSync(this.#file).size - at));
       throw error;
     }
     this.#size += bytes.length;
@@ -97,13 +99,18 @@ export class RotatingFile {
   #rotate(): void {
     const { path, onTrouble } = this.#options;
     try {
+      // Somebody may have removed the folder with all that is in it.
+      mkdirSync(dirname(path), { recursive: true, mode: folderMode });
       if (existsSync(path)) renameSync(path, this.#backupPath());
       const opened = open(path);
       closeSync(this.#file);
       ({ file: this.#file, size: this.#size } = opened);
+      this.#isStuck = false;
       this.#tidy();
     } catch (error) {
-      onTrouble(error);
+      // It is tried with each line that is written, and said once.
+      if (!this.#isStuck) onTrouble(error);
+      this.#isStuck = true;
     }
   }
 

@@ -1,7 +1,7 @@
 // An audit log on a disk that fills up: requests go on, lines stay whole, and with space the log does too.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readAuditPolicy } from '../../src/api/audit/policy.ts';
@@ -63,3 +63,30 @@ for (const mode of ['blocking', 'blocking-strict'])
       scratch.remove();
     }
   });
+
+test('a file that somebody empties in its place is not filled with zeros when its disk is full', async () => {
+  const scratch = scratchDirectory('emptied-audit-file');
+  const disk = join(scratch.path, 'disk');
+  mkdirSync(disk);
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]).status, 0);
+  const path = join(disk, 'audit.log');
+  const options = { path, maxBytes: 0, maxBackups: 0, maxAgeMs: 0, compress: false, clock: systemClock };
+  const file = new RotatingFile({ ...options, onTrouble: (error) => assert.fail(String(error)) });
+  try {
+    file.write(`${'a'.repeat(100_000)}\n`);
+    truncateSync(path);
+    file.write('b\n');
+    const { bavail, bsize } = statfsSync(disk);
+    writeFileSync(join(disk, 'ballast'), Buffer.alloc((bavail - 1) * bsize));
+    // The beginning of it has room.
+    assert.throws(() => file.write(`${'c'.repeat(20_000)}\n`), { code: 'ENOSPC' });
+    assert.equal(statSync(path).size, 2);
+    rmSync(join(disk, 'ballast'));
+    file.write('d\n');
+    assert.equal(readFileSync(path, 'utf8'), 'b\nd\n');
+  } finally {
+    await file.close();
+    spawnSync('umount', [disk]);
+    scratch.remove();
+  }
+});

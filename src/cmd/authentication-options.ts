@@ -1,9 +1,12 @@
 // kube-apiserver's flags about authentication, by their names.
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { privateKeyFromPem } from '../crypto/keys.ts';
+import { bundleFault } from '../crypto/subject.ts';
 import type { AuthenticationFlags } from './compose/authentication-flags.ts';
 import type { BroughtCredentials } from './compose/brought-credentials.ts';
 import type { AuthorizationFlags } from './compose/configured-authorization.ts';
+import { ofFlag } from './compose/of-flag.ts';
 import { duration, durationOption } from './duration-option.ts';
 import { gathered, listed } from './list-option.ts';
 import { switchOption } from './switch-option.ts';
@@ -157,11 +160,33 @@ function frontProxyClientOf({
   });
 }
 
-/** Undefined: nothing is brought. */
+/** The text of a file that a flag names, if it says what it is for; a server that believed nobody by it would not say so. */
+const textOf = (
+  flag: string,
+  file: string | undefined,
+  faultOf: (text: string) => string | undefined,
+): string | undefined =>
+  file === undefined
+    ? undefined
+    : ofFlag(flag, file, () => {
+        const text = readFileSync(file, 'utf8');
+        const fault = faultOf(text);
+        if (fault !== undefined) throw new Error(fault);
+        return text;
+      });
+
+function signingKeyFault(text: string): string | undefined {
+  try {
+    privateKeyFromPem(text);
+    return undefined;
+  } catch {
+    return 'data does not contain a valid RSA or ECDSA private key';
+  }
+}
+
+/** Undefined: nothing is brought. Throws for files that are not what their flags say. */
 export function broughtOf(flags: CredentialFlags): BroughtCredentials | undefined {
   const { serviceAccountSigningKeyFile, clientCaFile, requestheaderClientCaFile } = flags;
-  const read = (file: string | undefined): string | undefined =>
-    file === undefined ? undefined : readFileSync(file, 'utf8');
   const frontProxyClient = frontProxyClientOf(flags);
   if (
     (serviceAccountSigningKeyFile ?? clientCaFile ?? requestheaderClientCaFile ?? frontProxyClient) ===
@@ -170,9 +195,13 @@ export function broughtOf(flags: CredentialFlags): BroughtCredentials | undefine
     return undefined;
   return {
     serving: undefined,
-    clientCaPem: read(clientCaFile),
-    frontProxyCaPem: read(requestheaderClientCaFile),
-    serviceAccountKeyPem: read(serviceAccountSigningKeyFile),
+    clientCaPem: textOf('client-ca-file', clientCaFile, bundleFault),
+    frontProxyCaPem: textOf('requestheader-client-ca-file', requestheaderClientCaFile, bundleFault),
+    serviceAccountKeyPem: textOf(
+      'service-account-signing-key-file',
+      serviceAccountSigningKeyFile,
+      signingKeyFault,
+    ),
     frontProxyClient,
   };
 }

@@ -103,6 +103,28 @@ test('wrong keys, no keys, endless keys and no answer are errors of the Secret a
   await again.stop();
 });
 
+test('what a plugin that is well refused to open is read as soon as it opens it, before it is asked again how it is', async (t) => {
+  const { scratch, plugin, start } = keeper();
+  t.after(() => {
+    plugin.stop();
+    scratch.remove();
+  });
+  await plugin.listen();
+  const first = await start();
+  await write(first, 'a');
+  await first.stop();
+  plugin.decrypting = () => {
+    throw new Error('sealed');
+  };
+  const server = await start();
+  t.after(() => server.stop());
+  assert.equal((await ask(server, '/api/v1/secrets'))[0], 500);
+  const asked = plugin.calls.status;
+  plugin.decrypting = undefined;
+  await eventually(async () => assert.equal((await ask(server, '/api/v1/secrets'))[0], 200));
+  assert.equal(plugin.calls.status, asked);
+});
+
 test('a plugin that names keys it has not, hangs, floods or is gone stops no write of others, nor what was opened before', async (t) => {
   const { scratch, plugin, start } = keeper();
   t.after(() => {

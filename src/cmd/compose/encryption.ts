@@ -12,6 +12,7 @@ import { EncryptedStorage } from '../../storage/encryption/encryption-at-rest.ts
 import type { Storage } from '../../storage/storage.ts';
 import { type EncryptionKeys, encryptionKeys, type KeysDependencies } from './encryption-keys.ts';
 import { EncryptionMetrics } from './encryption-metrics.ts';
+import { LookingAgain } from './looking-again.ts';
 import { sealedValueLog } from './sealed-value-log.ts';
 
 interface EncryptionDependencies {
@@ -31,8 +32,8 @@ export interface Encryption {
   /** What is written through it is sealed. */
   readonly storage: Storage;
   readonly health: readonly HealthCheck[];
-  /** Who looks again at what could not be opened, when that may have changed. */
-  tell(listener: () => unknown): void;
+  /** Who looks again at what could not be opened, when that may have changed; answers how much is still closed, never rejects. */
+  tell(listener: () => Promise<number>): void;
   /** What was moved to another key, or from plain, is in no file any more as it lay before. */
   settled(): Promise<void>;
   stop(): void;
@@ -143,8 +144,18 @@ export async function openEncryption(
   const { clock, log, metrics, random, serverId } = deps;
   const measures = new EncryptionMetrics(metrics, clock, serverId);
   const closing = new AbortController();
-  let listener: () => unknown = () => {};
-  const keysDeps: KeysDependencies = { clock, random, measures, checked: plugins(log, () => listener()) };
+  let listener = async (): Promise<number> => 0;
+  const hasPlugins = (): boolean => now.keys.providers.length > 0;
+  const looking = new LookingAgain(clock, async () => {
+    const left = await listener();
+    return left > 0 && hasPlugins() ? left : 0;
+  });
+  const keysDeps: KeysDependencies = {
+    clock,
+    random,
+    measures,
+    checked: plugins(log, () => void looking.now()),
+  };
   let now = await load(file, keysDeps);
   measures.holds(now.hash);
   const change = (next: Loaded): void => {
@@ -152,12 +163,13 @@ export async function openEncryption(
     now = next;
     measures.holds(next.hash);
     clock.timer(graceMsOf(keys), () => keys.close());
-    listener();
+    void looking.now();
   };
   if (reload)
     void follow(file, () => now.hash, change, { ...keysDeps, deps, measures, signal: closing.signal });
   const scrubbing = new Scrubbing(inner, deps);
-  const hasHealth = reload || now.keys.providers.length > 0;
+  const tellSealed = sealedValueLog(log, clock);
+  const hasHealth = reload || hasPlugins();
   const health = { name: 'kms-providers', paths: ['readyz', 'healthz'], check: () => checkAll(now.keys) };
   return {
     health: hasHealth ? [health] : [],
@@ -165,14 +177,19 @@ export async function openEncryption(
       now: () => clock.monotonic(),
       onTransformed: (...told) => measures.transformed(...told),
       onMoved: () => scrubbing.moved(),
-      onSealed: sealedValueLog(log, clock),
+      onSealed: (...told) => {
+        tellSealed(...told);
+        if (hasPlugins()) looking.soon();
+      },
     }),
     tell: (to) => {
       listener = to;
+      if (hasPlugins()) looking.soon();
     },
     settled: () => scrubbing.settled(),
     stop() {
       closing.abort();
+      looking.stop();
       now.keys.close();
       measures.stop();
     },

@@ -91,7 +91,10 @@ export async function openCaches(
   });
   opened.defer(() => caches.close());
   encryption.tell(() =>
-    caches.readAgain().catch((error: unknown) => log.error({ error }, 'sealed objects are not read again')),
+    caches.readAgain().catch((error: unknown) => {
+      log.error({ error }, 'sealed objects are not read again');
+      return 0;
+    }),
   );
   return { encryption, caches };
 }

@@ -12,8 +12,8 @@ import { type FeedTarget, type FirstState, StoreFeed } from './store-feed.ts';
 import { storeStatus } from './store-status.ts';
 
 export interface ClosableCacheSource extends CacheSource {
-  /** Looks again at what could not be opened: a key may have come. */
-  readAgain(): Promise<void>;
+  /** Looks again at what could not be opened: a key may have come. Answers how much still can't. */
+  readAgain(): Promise<number>;
   /** Ends the watch; the storage stays open. */
   close(): void;
 }
@@ -75,7 +75,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   /** Where the history begins that the caches were given. */
   #floor: Revision = 0;
   #seen: Revision = 0;
-  #reading: Promise<void> | undefined;
+  #reading: Promise<number> | undefined;
 
   constructor(storage: Storage, clock: Clock, feed: StoreFeed, options: Required<CacheSourceOptions>) {
     this.storage = storage;
@@ -160,15 +160,19 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
     for (const cache of this.#caches.values()) cache.wake();
   }
 
-  readAgain(): Promise<void> {
+  readAgain(): Promise<number> {
     this.#reading ??= this.#readAgain().finally(() => {
       this.#reading = undefined;
     });
     return this.#reading;
   }
 
-  async #readAgain(): Promise<void> {
-    const sealed = [...this.unreadable.values()].filter(({ fault }) => fault !== undefined);
+  #sealed(): readonly UnreadableObject[] {
+    return [...this.unreadable.values()].filter(({ fault }) => fault !== undefined);
+  }
+
+  async #readAgain(): Promise<number> {
+    const sealed = this.#sealed();
     for (const [i, { key, revision }] of sealed.entries()) {
       if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
       const entry = await this.storage.get(key);
@@ -180,6 +184,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
       cache.regain(entry, this.#seen);
       cache.wake();
     }
+    return this.#sealed().length;
   }
 
   #seenUpTo(revision: Revision): void {

@@ -1,5 +1,5 @@
 // Tells when a file's content has changed. Looked at now and then: links and mounts are replaced without telling their readers.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 
 export interface WatchedFile {
@@ -8,18 +8,28 @@ export interface WatchedFile {
   stop(): void;
 }
 
-/** Throws when it can't be read at first; afterwards one that is away for a moment is looked for again. */
+export interface WatchedFileOptions {
+  readonly everyMs: number;
+  readonly changed: (text: string) => void;
+  /** At each look at which it can't be read: what was there before holds. */
+  readonly unread: (error: unknown) => void;
+}
+
+/** Throws when it can't be read at first; afterwards one that is away is looked for again. */
 export function watchFile(
   path: string,
   clock: Clock,
-  { everyMs, changed }: { readonly everyMs: number; readonly changed: (text: string) => void },
+  { everyMs, changed, unread }: WatchedFileOptions,
 ): WatchedFile {
   let text = readFileSync(path, 'utf8');
   let cancel = (): void => {};
   const read = (): string => {
     try {
+      // Whoever opens a pipe waits for a writer, and the whole server with it.
+      if (!statSync(path).isFile()) throw new Error(`${path} is no regular file`);
       return readFileSync(path, 'utf8');
-    } catch {
+    } catch (error) {
+      unread(error);
       return text;
     }
   };

@@ -1,6 +1,6 @@
 // Authorization as a file says: webhooks before and after RBAC, their conditions, failures and caches.
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -375,6 +375,10 @@ test('the file is read again while the server runs; a bad one changes nothing, a
   assert.match(await text(), reloads('success', 1));
   const info = /^apiserver_authorization_config_controller_last_config_info\{.*hash="sha256:(\w+)"\} 1$/m;
   assert.equal(info.exec(await text())?.[1], sha256Hex(wider));
+  assert.equal(await list(reloading, 'denied'), 'allowed');
+  // A file that is away is told, too.
+  rmSync(file);
+  await eventually(() => assert.ok(told.some((one) => one.startsWith('ENOENT'))));
   assert.equal(await list(reloading, 'denied'), 'allowed');
   replace(readFileSync(configuration(rbac), 'utf8'));
   await eventually(async () => assert.match(await list(reloading, 'allowed'), /^403/));

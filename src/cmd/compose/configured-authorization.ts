@@ -283,6 +283,10 @@ function followFile(
     reloads.inc({ status, apiserver_id_hash: id });
     lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
   };
+  const failed = (error: unknown): void => {
+    told('failure');
+    log.error({ file, error }, 'failed to reload authz config; what was there before holds');
+  };
   const take = async (text: string): Promise<void> => {
     try {
       const next = await build(readFileText(text, kept.types), kept, deps);
@@ -295,12 +299,12 @@ function followFile(
       hash = hashOf(text);
       log.info({ file }, 'reloaded authz config');
     } catch (error) {
-      told('failure');
-      log.error({ file, error }, 'failed to reload authz config; what was there before holds');
+      failed(error);
     }
   };
   const watched = watchFile(file, clock, {
     everyMs,
+    unread: failed,
     changed: (text) => {
       reading = reading.then(() => take(text));
     },

@@ -158,13 +158,18 @@ function followFile(
 ): { readonly now: () => Current; stop(): void } {
   const { reloads, lastReload, configuration } = reloadMetrics(metrics);
   const id = `sha256:${sha256Hex(serverId)}`;
+  const told = (status: 'success' | 'failure'): void => {
+    reloads.inc({ status, apiserver_id_hash: id });
+    lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
+  };
+  const failed = (error: unknown): void => {
+    told('failure');
+    log.error({ file, error }, 'failed to load authentication config; what was there before holds');
+  };
   const watched = watchFile(file, clock, {
     everyMs,
+    unread: failed,
     changed: (text) => {
-      const told = (status: 'success' | 'failure'): void => {
-        reloads.inc({ status, apiserver_id_hash: id });
-        lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
-      };
       try {
         const next = make(text);
         if (!isDeepStrictEqual(next.anonymous, current.anonymous))
@@ -175,8 +180,7 @@ function followFile(
         told('success');
         log.info({ file }, 'reloaded authentication config');
       } catch (error) {
-        told('failure');
-        log.error({ file, error }, 'failed to load authentication config; what was there before holds');
+        failed(error);
       }
     },
   });

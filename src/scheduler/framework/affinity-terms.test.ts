@@ -123,3 +123,71 @@ test('fifty pods with thousands of terms each do not make each cycle long, whate
   // Six million terms, if each were tried: a cycle is to cost less than a millisecond.
   assert.ok(process.cpuUsage(from).user < 200_000, `${process.cpuUsage(from).user / 200} µs a cycle`);
 });
+
+/** A hundred terms of all kinds of selectors and scopes, on two topology keys. */
+const mixed = Array.from({ length: 100 }, (_, i) => ({
+  weight: i + 1,
+  podAffinityTerm: {
+    topologyKey: i % 3 === 0 ? 'host' : 'zone',
+    labelSelector: {
+      matchExpressions: [
+        { key: `k${i % 5}`, operator: ['Exists', 'DoesNotExist'][i % 2]! },
+        ...(i % 7 === 0 ? [{ key: 'app', operator: 'In', values: [`a${i % 4}`] }] : []),
+      ],
+    },
+    ...(i % 4 === 0 ? {} : { namespaceSelector: { matchLabels: i % 4 === 1 ? {} : { team: `t${i % 3}` } } }),
+    ...(i % 6 === 0 ? { namespaces: [`n${i % 5}`] } : {}),
+  },
+}));
+
+test('what is kept of many terms is of the pod and the namespace that are asked about, whoever was before', () => {
+  const terms = affinityTerms(owner, mixed as never);
+  for (let ask = 0; ask < 600; ask++) {
+    const labels = Object.fromEntries([`k${ask % 5}`, `k${ask % 3}`].map((key) => [key, 'x']));
+    const pod = podOf({ ...labels, app: `a${ask % 4}` }, `n${ask % 7}`);
+    const namespace = { name: `n${ask % 7}`, labels: ask % 2 === 0 ? { team: `t${ask % 3}` } : {} };
+    const sums = terms.matching(pod, namespace);
+    for (const key of ['host', 'zone', 'rack']) {
+      const expected = mixed.filter(({ podAffinityTerm: { namespaces = [], ...one } }) => {
+        const isOwn = one.namespaceSelector === undefined && namespaces.length === 0;
+        const isAbout =
+          (isOwn && namespace.name === 'n') ||
+          namespaces.includes(namespace.name) ||
+          (one.namespaceSelector !== undefined &&
+            matchesSelector(selectorFrom(one.namespaceSelector as never), namespace.labels));
+        return (
+          one.topologyKey === key &&
+          isAbout &&
+          matchesSelector(selectorFrom(one.labelSelector as never), pod.metadata.labels)
+        );
+      });
+      assert.deepEqual(sums?.(key) ?? { count: 0, weight: 0 }, {
+        count: expected.length,
+        weight: expected.reduce((sum, { weight }) => sum + weight, 0),
+      });
+    }
+  }
+});
+
+for (const [what, scopeOf] of [
+  ['no term tells apart', () => ({})],
+  ['each term tells apart', (i: number) => ({ matchExpressions: [{ key: `k${i}`, operator: 'Exists' }] })],
+] as const)
+  test(`nine thousand terms cost no more where pods are of many namespaces: ${what}`, () => {
+    const sent = Array.from({ length: 9_000 }, (_, i) => ({
+      topologyKey: `rack${i}`,
+      labelSelector: { matchExpressions: [{ key: 'app', operator: 'Exists' }] },
+      namespaceSelector: scopeOf(i),
+    }));
+    const terms = affinityTerms(owner, sent as never);
+    const views = Array.from({ length: 20 }, (_, i) => ({ name: `n${i}`, labels: { [`k${i}`]: 'x' } }));
+    const ask = (i: number): void => {
+      const view = views[i % views.length]!;
+      assert.equal(terms.matching(podOf({ app: `a${i}` }, view.name), view)?.(`rack${i % 20}`).count, 1);
+    };
+    for (let i = 0; i < views.length; i++) ask(i);
+    const from = process.cpuUsage();
+    for (let i = 0; i < 2_000; i++) ask(i);
+    // Two seconds, when all were summed up for each that was of another namespace than the one before.
+    assert.ok(process.cpuUsage(from).user < 300_000, `${process.cpuUsage(from).user} µs`);
+  });

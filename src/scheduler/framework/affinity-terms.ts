@@ -18,29 +18,20 @@ const plainTerm = (sent: Sent): PodAffinityTerm => ('podAffinityTerm' in sent ? 
 
 /** How many terms, and what they weigh together. */
 export interface Sum {
-  count: number;
-  weight: number;
-}
-
-function addTo<K>(sums: Map<K, Sum>, key: K, count: number, weight: number): void {
-  const sum = sums.get(key);
-  if (sum === undefined) sums.set(key, { count, weight });
-  else {
-    sum.count += count;
-    sum.weight += weight;
-  }
-}
-
-interface KnownTerm {
-  /** Its topology key. */
-  readonly key: string;
-  readonly scope: number;
+  readonly count: number;
   readonly weight: number;
 }
 
-/** By topology key. */
-type Changes = ReadonlyMap<string, Sum>;
-const unchanged: Changes = new Map();
+/** Which scopes a namespace is in. */
+interface Holding {
+  readonly holds: readonly boolean[];
+  readonly any: boolean;
+  readonly all: boolean;
+}
+
+const unnamed: readonly number[] = [];
+/** Of namespaces that scopes tell apart: pods of several follow each other. */
+const maxHoldings = 64;
 
 /**
  * The namespaces that terms are about, each scope once: those named and those whose labels match. A term that says nothing of
@@ -52,7 +43,10 @@ class Scopes {
   readonly #selectors: PodAffinityTerm['namespaceSelector'][] = [];
   readonly #own: string;
   #table: SelectorTable | undefined;
-  #last: { readonly of: NamespaceView; readonly holds: readonly boolean[] } | undefined;
+  #last: { readonly of: NamespaceView; readonly holding: Holding } | undefined;
+  /** By what the labels decide, and by the scopes that name the namespace: one for all that no scope tells apart. */
+  #known = new WeakMap<Differing, Map<readonly number[], Holding>>();
+  #knownCount = 0;
 
   constructor(own: string) {
     this.#own = own;
@@ -75,45 +69,62 @@ class Scopes {
     return id;
   }
 
-  /** Which scopes the namespace is in. */
-  holding(namespace: NamespaceView): readonly boolean[] {
+  holding(namespace: NamespaceView): Holding {
     const last = this.#last;
-    if (last?.of.name === namespace.name && last.of.labels === namespace.labels) return last.holds;
+    if (last?.of.name === namespace.name && last.of.labels === namespace.labels) return last.holding;
     this.#table ??= new SelectorTable(this.#selectors.map(rowOf));
-    const holds = [...this.#table.base];
-    for (const id of this.#table.differing(namespace.labels).rows) holds[id] = !holds[id];
-    for (const id of this.#byName.get(namespace.name) ?? []) holds[id] = true;
-    this.#last = { of: namespace, holds };
-    return holds;
+    const differing = this.#table.differing(namespace.labels);
+    const named = this.#byName.get(namespace.name) ?? unnamed;
+    const holding = this.#known.get(differing)?.get(named) ?? this.#decide(this.#table, differing, named);
+    this.#last = { of: namespace, holding };
+    return holding;
+  }
+
+  #decide({ base }: SelectorTable, differing: Differing, named: readonly number[]): Holding {
+    const holds = [...base];
+    for (const id of differing.rows) holds[id] = !holds[id];
+    for (const id of named) holds[id] = true;
+    const holding = { holds, any: holds.includes(true), all: !holds.includes(false) };
+    if (++this.#knownCount > maxHoldings) {
+      this.#known = new WeakMap();
+      this.#knownCount = 1;
+    }
+    const ofAnswer = this.#known.get(differing) ?? new Map<readonly number[], Holding>();
+    this.#known.set(differing, ofAnswer.set(named, holding));
+    return holding;
   }
 }
+
+/** Fewer are summed up anew each time: their answers are not kept either. */
+const fewTerms = 32;
 
 export class AffinityTerms {
   readonly size: number;
   /** Topology keys, each once. */
   readonly keys: ReadonlySet<string>;
   readonly #scopes: Scopes;
-  readonly #terms: readonly KnownTerm[];
+  /** Of each term: its topology key, what it is about, and what it is worth. */
+  readonly #keyOf: readonly string[];
+  readonly #scopeOf: readonly number[];
+  readonly #weightOf: readonly number[];
   readonly #table: SelectorTable;
-  /** Of the terms that match a pod without labels: by topology key and scope. */
-  readonly #base = new Map<string, Map<number, Sum>>();
-  /** Summed up once while the table keeps the answer. */
-  readonly #summed = new WeakMap<
-    Differing,
-    { readonly holds: readonly boolean[]; readonly changes: Changes }
-  >();
+  /** The terms that match a pod without labels, by topology key. */
+  readonly #base: ReadonlyMap<string, readonly number[]>;
+  /** Summed up once for each key that a node has, while the table keeps the answer. */
+  readonly #summed = new WeakMap<Differing, WeakMap<Holding, Map<string, Sum>>>();
 
   constructor(owner: Pod, sent: readonly Sent[]) {
     this.size = sent.length;
     this.#scopes = new Scopes(owner.metadata.namespace ?? '');
-    this.#terms = sent.map((one) => {
-      const term = plainTerm(one);
-      const weight = 'weight' in one ? one.weight : hardWeight;
-      return { key: term.topologyKey, scope: this.#scopes.idOf(term), weight };
-    });
-    this.keys = new Set(this.#terms.map(({ key }) => key));
-    this.#table = new SelectorTable(sent.map((one) => rowOf(plainTerm(one).labelSelector)));
-    for (const [at, holds] of this.#table.base.entries()) if (holds) this.#addToBase(this.#terms[at]!);
+    const terms = sent.map(plainTerm);
+    this.#keyOf = terms.map(({ topologyKey }) => topologyKey);
+    this.#scopeOf = terms.map((term) => this.#scopes.idOf(term));
+    this.#weightOf = sent.map((one) => ('weight' in one ? one.weight : hardWeight));
+    this.keys = new Set(this.#keyOf);
+    const table = new SelectorTable(terms.map(({ labelSelector }) => rowOf(labelSelector)));
+    this.#table = table;
+    const matching = [...terms.keys()].filter((at) => table.base[at]);
+    this.#base = Map.groupBy(matching, (at) => this.#keyOf[at]!);
   }
 
   /** Those that match a pod of the namespace, summed up by topology key; undefined: none does. */
@@ -121,52 +132,40 @@ export class AffinityTerms {
     if (this.size === 0) return undefined;
     const differing = this.#table.differing(pod.metadata.labels ?? {});
     if (this.#table.baseCount + differing.balance === 0) return undefined;
-    const holds = this.#scopes.holding(namespace);
-    if (!holds.includes(true)) return undefined;
-    const changes = this.#changes(differing, holds);
+    const holding = this.#scopes.holding(namespace);
+    if (!holding.any) return undefined;
+    if (this.size < fewTerms) return (key) => this.#sum(key, differing, holding);
+    const known = this.#knownSums(differing, holding);
     return (key) => {
-      const sum = { ...(changes.get(key) ?? { count: 0, weight: 0 }) };
-      for (const [scope, { count, weight }] of this.#base.get(key) ?? []) {
-        if (!holds[scope]) continue;
-        sum.count += count;
-        sum.weight += weight;
-      }
+      const sum = known.get(key) ?? this.#sum(key, differing, holding);
+      known.set(key, sum);
       return sum;
     };
   }
 
   matchAll(pod: Pod, namespace: NamespaceView): boolean {
-    return (
-      this.#table.count(pod.metadata.labels ?? {}) === this.size &&
-      !this.#scopes.holding(namespace).includes(false)
-    );
+    return this.#table.count(pod.metadata.labels ?? {}) === this.size && this.#scopes.holding(namespace).all;
   }
 
-  #addToBase({ key, scope, weight }: KnownTerm): void {
-    const ofKey = this.#base.get(key) ?? new Map<number, Sum>();
-    this.#base.set(key, ofKey);
-    addTo(ofKey, scope, 1, weight);
+  #knownSums(differing: Differing, holding: Holding): Map<string, Sum> {
+    const ofAnswer = this.#summed.get(differing) ?? new WeakMap<Holding, Map<string, Sum>>();
+    this.#summed.set(differing, ofAnswer);
+    const known = ofAnswer.get(holding) ?? new Map<string, Sum>();
+    ofAnswer.set(holding, known);
+    return known;
   }
 
-  /** What the pod's labels make different from a pod without any. */
-  #changes(differing: Differing, holds: readonly boolean[]): Changes {
-    if (differing.rows.length === 0) return unchanged;
-    const before = this.#summed.get(differing);
-    if (before?.holds === holds) return before.changes;
-    const changes = this.#sum(differing, holds);
-    this.#summed.set(differing, { holds, changes });
-    return changes;
-  }
-
-  #sum({ rows }: Differing, holds: readonly boolean[]): Changes {
-    const changes = new Map<string, Sum>();
-    for (const at of rows) {
-      const { key, scope, weight } = this.#terms[at]!;
-      if (!holds[scope]) continue;
-      const sign = this.#table.base[at] ? -1 : 1;
-      addTo(changes, key, sign, sign * weight);
-    }
-    return changes;
+  /** What matches without labels, and what the pod's labels make different. */
+  #sum(key: string, { rows }: Differing, { holds }: Holding): Sum {
+    let [count, weight] = [0, 0];
+    const add = (at: number, sign: 1 | -1): void => {
+      if (!holds[this.#scopeOf[at]!]) return;
+      count += sign;
+      weight += sign * this.#weightOf[at]!;
+    };
+    for (const at of this.#base.get(key) ?? []) add(at, 1);
+    for (const at of rows) if (this.#keyOf[at] === key) add(at, this.#table.base[at] ? -1 : 1);
+    return { count, weight };
   }
 }
 

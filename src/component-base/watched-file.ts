@@ -11,6 +11,8 @@ export interface WatchedFile {
 export interface WatchedFileOptions {
   readonly everyMs: number;
   readonly changed: (text: string) => void;
+  /** What was read of it before, so that nothing is missed since; default: it is read. */
+  readonly known?: string;
   /** At each look at which it can't be read: what was there before holds. */
   readonly unread: (error: unknown) => void;
 }
@@ -19,9 +21,9 @@ export interface WatchedFileOptions {
 export function watchFile(
   path: string,
   clock: Clock,
-  { everyMs, changed, unread }: WatchedFileOptions,
+  { everyMs, changed, unread, known }: WatchedFileOptions,
 ): WatchedFile {
-  let text = readFileSync(path, 'utf8');
+  let text = known ?? readFileSync(path, 'utf8');
   let cancel = (): void => {};
   const read = (): string => {
     try {

@@ -73,9 +73,8 @@ export function readBody(
     };
     stream.on('data', onData);
     const brokenOff = (): void => finish(new Error('the client closed the connection before the body ended'));
-    // A stream of HTTP/2 that its client resets ends as one that is whole does, and says so before anything else is read.
-    const ended = (): void => (stream.aborted === true ? brokenOff() : finish());
-    stream.once('end', () => (stream.aborted === false ? setImmediate(ended) : ended()));
+    // A stream of HTTP/2 that its client resets ends as one that is whole does, and says so.
+    stream.once('end', () => (stream.aborted === true ? brokenOff() : finish()));
     stream.once('error', (error) => finish(error));
     stream.once('close', () => {
       if (!stream.readableEnded) brokenOff();

@@ -391,6 +391,26 @@ test('the file is read again while the server runs; a bad one changes nothing, a
   assert.ok(of('allowed', 'alwaysallow', 'AlwaysAllow') > 1);
 });
 
+test('what changes while the file is first made use of is seen, too, and not told as what holds before', async () => {
+  const file = configuration(rbac);
+  const metrics = createMetrics();
+  const made = configuredAuthorization(
+    { authorizationConfig: file },
+    { ...deps, metrics, serverId: 'me', everyMs: 50 },
+  );
+  const second = readFileSync(configuration(rbac, open), 'utf8');
+  writeFileSync(file, second);
+  const authorizers = await made;
+  const digest = async (): Promise<string | undefined> =>
+    /^apiserver_authorization_config_controller_last_config_info\{.*hash="sha256:(\w+)"\} 1$/m.exec(
+      (await metrics.text()).text,
+    )?.[1];
+  const changing = await startTestControlPlane({ authorizers, metrics });
+  after(() => changing.close());
+  await eventually(async () => assert.equal(await list(changing, 'anybody'), 'allowed'));
+  assert.equal(await digest(), sha256Hex(second));
+});
+
 test('a webhook is told what a request’s selectors ask for, and a review may say them', async () => {
   const plane = await planeWith(
     webhook({

@@ -101,8 +101,14 @@ function checkModes(flags: AuthorizationFlags): void {
     );
 }
 
+interface Said {
+  readonly configuration: AuthorizationConfiguration;
+  /** The file's. */
+  readonly text: string;
+}
+
 /** Undefined: nobody said anything. Throws for what does not go together. */
-function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration | undefined {
+function configurationOf(flags: AuthorizationFlags): Said | undefined {
   const { authorizationConfig: file, authorizationMode: modes } = flags;
   if (file !== undefined) {
     const old = modes ?? flags.authorizationWebhookConfigFile;
@@ -111,7 +117,10 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
       throw new Error(
         '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
       );
-    return ofFlag('authorization-config', file, () => readFileText(readFileSync(file, 'utf8')));
+    return ofFlag('authorization-config', file, () => {
+      const text = readFileSync(file, 'utf8');
+      return { configuration: readFileText(text), text };
+    });
   }
   checkModes(flags);
   const webhookFile = flags.authorizationWebhookConfigFile;
@@ -124,14 +133,13 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
     failurePolicy: 'NoOpinion',
     connectionInfo: { type: 'KubeConfigFile', kubeConfigFile: webhookFile ?? '' },
   };
-  return {
-    authorizers: modes.map((type) => ({
-      type,
-      // As upstream calls the one that flags name.
-      name: type === 'Webhook' ? 'default' : authorizerName(type),
-      ...(type === 'Webhook' ? { webhook } : {}),
-    })),
-  };
+  const authorizers = modes.map((type) => ({
+    type,
+    // As upstream calls the one that flags name.
+    name: type === 'Webhook' ? 'default' : authorizerName(type),
+    ...(type === 'Webhook' ? { webhook } : {}),
+  }));
+  return { configuration: { authorizers }, text: '' };
 }
 
 const msOf = (text: string | undefined, other: string): number => parseGoDuration(text ?? other) ?? 0;
@@ -268,7 +276,7 @@ async function build(
 /** The file's, now and after each change of it; one that can't be used changes nothing. */
 function followFile(
   file: string,
-  first: Built,
+  first: Built & Pick<Said, 'text'>,
   kept: Kept,
   deps: Dependencies,
 ): { readonly now: () => Built; stop(): void } {
@@ -276,7 +284,7 @@ function followFile(
   const { reloads, lastReload, configuration } = authorizationReloadMetrics(metrics ?? createMetrics());
   const id = `sha256:${sha256Hex(serverId)}`;
   const hashOf = (text: string): string => (text === '' ? '' : `sha256:${sha256Hex(text)}`);
-  let current = first;
+  let current: Built = first;
   let stopped = false;
   let reading: Promise<void> = Promise.resolve();
   const told = (status: 'success' | 'failure'): void => {
@@ -305,11 +313,12 @@ function followFile(
   const watched = watchFile(file, clock, {
     everyMs,
     unread: failed,
+    known: first.text,
     changed: (text) => {
       reading = reading.then(() => take(text));
     },
   });
-  let hash = hashOf(watched.text);
+  let hash = hashOf(first.text);
   const forget = configuration.add(() => [[{ apiserver_id_hash: id, hash }, 1]]);
   return {
     now: () => current,
@@ -346,8 +355,9 @@ export async function configuredAuthorization(
   flags: AuthorizationFlags,
   deps: Dependencies,
 ): Promise<((own: OwnAuthorizers) => readonly Authorizer[]) | undefined> {
-  const configuration = configurationOf(flags);
-  if (configuration === undefined) return undefined;
+  const said = configurationOf(flags);
+  if (said === undefined) return undefined;
+  const { configuration, text } = said;
   const kept = await atStart(configuration, flags.authorizationPolicyFile, deps.log);
   const first = await build(configuration, kept, deps);
   const file = flags.authorizationConfig;
@@ -355,7 +365,7 @@ export async function configuredAuthorization(
     deps.defer?.(() => first.close());
     return first.authorizers;
   }
-  const following = followFile(file, first, kept, deps);
+  const following = followFile(file, { ...first, text }, kept, deps);
   deps.defer?.(() => following.stop());
   return (own) => [followed(following.now, own)];
 }

@@ -4,6 +4,7 @@ import type { AuditLogFormat } from '../apiserver/audit/backend-file.ts';
 import type { TruncateOptions } from '../apiserver/audit/backend-truncated.ts';
 import { formatGoDuration, parseGoDuration } from '../base/go-duration.ts';
 import { switchOption } from './switch-option.ts';
+import { whole } from './whole-option.ts';
 
 const modes = ['batch', 'blocking', 'blocking-strict'] as const;
 type AuditMode = (typeof modes)[number];
@@ -54,12 +55,6 @@ const presets: Readonly<Record<Plugin, Presets>> = {
 const mega = 1024 * 1024;
 const presetMaxBatchBytes = 10 * mega;
 const presetMaxEventBytes = 100 * 1024;
-
-function whole(text: string): number {
-  const value = text === '' ? Number.NaN : Number(text);
-  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('not a whole number');
-  return value;
-}
 
 function amount(text: string): number {
   const value = text === '' ? Number.NaN : Number(text);

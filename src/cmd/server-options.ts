@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { LogLevel } from '../component-base/logger.ts';
 import { defaultEventTtlMs } from '../controlplane/object-lifetimes.ts';
-import { withAdmission } from './admission-options.ts';
+import { withAdmission, withTolerationSeconds } from './admission-options.ts';
 import { type ApiEnablementFlags, withFeatureGates, withRuntimeConfig } from './api-enablement-options.ts';
 import { withAudit } from './audit-options.ts';
 import {
@@ -117,7 +117,7 @@ const withOwn = (command: Command): Command =>
     );
 
 const withGeneric = (command: Command): Command =>
-  withAbsent(withFeatureGates(command))
+  withTolerationSeconds(withAbsent(withFeatureGates(command)))
     .option('--advertise-address <address>', 'address at which nodes and pods reach this server')
     .option(
       '--max-requests-inflight <n>',

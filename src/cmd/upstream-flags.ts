@@ -61,6 +61,7 @@ const absent: ReadonlyMap<string, Absent> = new Map([
     'delete-collection-workers',
   ),
   ...each(fixed, 'http2-max-streams-per-connection', 'endpoint-reconciler-type'),
+  always('apiserver-count', 'how many servers there are is not said by a flag', '1'),
   always('request-timeout', 'a request has a minute', '1m', '1m0s', '60s'),
   ...each(cache, 'default-watch-cache-size', 'watch-cache-sizes'),
   always('watch-cache', 'everything is read from a cache', 'true'),

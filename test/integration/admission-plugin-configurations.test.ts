@@ -48,6 +48,28 @@ test('PodNodeSelector: the namespace’s selector, or the default; the administr
   assert.deepEqual([answer.status, answer.message], [500, 'invalid selector: [env]']);
 });
 
+test('DefaultTolerationSeconds: how long pods stay on nodes that are not ready, or not reachable, is said by flags', async () => {
+  const secondsOf = async (flags: AdmissionFlags): Promise<unknown> => {
+    const { ask } = await planeWith(await configured(flags));
+    const { tolerations = [] } = specOf(await ask('POST', pods, pod('a'))) as {
+      readonly tolerations?: readonly { readonly key?: string; readonly tolerationSeconds?: number }[];
+    };
+    return tolerations.map(({ key, tolerationSeconds }) => [key, tolerationSeconds]);
+  };
+  const [notReady, unreachable] = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
+  assert.deepEqual(await secondsOf({ defaultNotReadyTolerationSeconds: 30 }), [
+    [notReady, 30],
+    [unreachable, 300],
+  ]);
+  assert.deepEqual(
+    await secondsOf({ defaultNotReadyTolerationSeconds: 0, defaultUnreachableTolerationSeconds: 60 }),
+    [
+      [notReady, 0],
+      [unreachable, 60],
+    ],
+  );
+});
+
 test('PodTolerationRestriction: a namespace’s tolerations and their bound; a hostile annotation costs little', async () => {
   const plugin = 'PodTolerationRestriction';
   const configuration = {

@@ -38,6 +38,9 @@ const ofKubeadm = [
   '--profiling=false',
   '--request-timeout=1m0s',
   '--tls-min-version=VersionTLS12',
+  '--apiserver-count=1',
+  '--default-not-ready-toleration-seconds=300',
+  '--default-unreachable-toleration-seconds=300',
 ];
 
 test("flags of kube-apiserver's that ask for what is so are taken, others are refused with the reason", () => {
@@ -56,6 +59,8 @@ test("flags of kube-apiserver's that ask for what is so are taken, others are re
     ['--egress-selector-config-file=/x', /not supported yet$/],
     ['--v=2', /--log-level says how much is logged$/],
     ['--request-timeout=2m', /a request has a minute$/],
+    ['--apiserver-count=3', /how many servers there are is not said by a flag$/],
+    ['--default-not-ready-toleration-seconds=1m', /argument '1m' is invalid\. not a whole number$/],
   ];
   for (const [flag, message] of rows) assert.throws(() => parse(flag), { message });
 });
@@ -107,7 +112,10 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Global',
   ]);
   const rows: [string, string[]][] = [
-    ['Generic', ['advertise-address', 'feature-gates', 'max-requests-inflight']],
+    [
+      'Generic',
+      ['advertise-address', 'default-not-ready-toleration-seconds', 'feature-gates', 'max-requests-inflight'],
+    ],
     ['API enablement', ['runtime-config']],
     ['Etcd', ['encryption-provider-config', 'encryption-provider-config-automatic-reload']],
     ['Secure serving', ['bind-address', 'secure-port']],

@@ -7,6 +7,8 @@ import type { AdmissionChoice, CredentialsOf, ReviewerOf } from '../../plugins/a
 
 /** As commander reads them. */
 export interface AdmissionFlags {
+  readonly defaultNotReadyTolerationSeconds?: number;
+  readonly defaultUnreachableTolerationSeconds?: number;
   readonly enableAdmissionPlugins?: readonly string[];
   readonly disableAdmissionPlugins?: readonly string[];
   readonly admissionControlConfigFile?: string;
@@ -67,6 +69,10 @@ export async function configuredAdmission(flags: AdmissionFlags, clock: Clock): 
   return {
     enabled: flags.enableAdmissionPlugins,
     disabled: flags.disableAdmissionPlugins,
+    tolerationSeconds: {
+      notReady: flags.defaultNotReadyTolerationSeconds,
+      unreachable: flags.defaultUnreachableTolerationSeconds,
+    },
     configOf: told && ((name) => told.get(name)),
     reviewerOf: reviewerBy(clock),
     credentialsOf: credentialsBy(clock),

@@ -18,7 +18,7 @@ import {
 } from './certificates.ts';
 import { createDefaultIngressClass } from './default-ingress-class.ts';
 import { createDefaultStorageClass } from './default-storage-class.ts';
-import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { createDefaultTolerationSeconds, type TolerationSeconds } from './default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger.ts';
 import { createMutatingAdmissionPolicy } from './mutating-admission-policy.ts';
 import { createMutatingAdmissionWebhook } from './mutating-admission-webhook.ts';
@@ -68,11 +68,13 @@ export interface AdmissionChoice {
   readonly configOf?: ((plugin: string) => unknown) | undefined;
   readonly reviewerOf?: ReviewerOf | undefined;
   readonly credentialsOf?: CredentialsOf | undefined;
+  readonly tolerationSeconds?: TolerationSeconds | undefined;
 }
 
 type Deps = AdmissionDependencies & {
   readonly reviewerOf: ReviewerOf;
   readonly credentialsOf: CredentialsOf;
+  readonly tolerationSeconds: TolerationSeconds | undefined;
 };
 type Made = AdmissionPlugin | Promise<AdmissionPlugin>;
 
@@ -170,7 +172,9 @@ const recommendedOrder: readonly Entry[] = [
   on('PodSecurity', podSecurity),
   off('PodNodeSelector', lazily.podNodeSelector!),
   on('Priority', ({ live }) => createPriority(live)),
-  on('DefaultTolerationSeconds', () => createDefaultTolerationSeconds()),
+  on('DefaultTolerationSeconds', ({ tolerationSeconds }) =>
+    createDefaultTolerationSeconds(tolerationSeconds),
+  ),
   off('PodTolerationRestriction', lazily.podTolerationRestriction!),
   off('EventRateLimit', lazily.eventRateLimit!),
   off('ExtendedResourceToleration', lazily.extendedResourceToleration!),
@@ -234,11 +238,16 @@ export async function admissionPlugins(
   deps: AdmissionDependencies,
   choice: AdmissionChoice = {},
 ): Promise<AdmissionPlugin[]> {
-  const { configOf = () => undefined, reviewerOf = nobody, credentialsOf = nobody } = choice;
+  const {
+    configOf = () => undefined,
+    reviewerOf = nobody,
+    credentialsOf = nobody,
+    tolerationSeconds,
+  } = choice;
   const plugins: AdmissionPlugin[] = [];
   for (const { name, create } of chosen(choice)) {
     try {
-      plugins.push(await create({ ...deps, reviewerOf, credentialsOf }, configOf(name)));
+      plugins.push(await create({ ...deps, reviewerOf, credentialsOf, tolerationSeconds }, configOf(name)));
     } catch (error) {
       throw new Error(`couldn't init admission plugin ${JSON.stringify(name)}: ${(error as Error).message}`);
     }

@@ -83,6 +83,9 @@ test('what cannot be followed is told: at once, or when its server is asked', as
     configOf({ u: user });
     await assert.rejects(credentials(), why);
   }
+  const twice = { name: 'u', user: { token: 't' } };
+  files['/conf/hooks'] = JSON.stringify({ users: [twice, { name: 'v' }, twice] });
+  await assert.rejects(credentials(), /duplicate name "u" in list$/);
   files['/conf/hooks'] = '[]';
   await assert.rejects(credentials(), /not a mapping/);
   configOf({ '*': { tokenFile: 'none' }, both: { token: 't', username: 'u' } });

@@ -107,8 +107,12 @@ export async function loadWebhookCredentials(
     const entry = isEntry(user) ? user : {};
     for (const [field, why] of Object.entries(unsupported))
       if (entry[field] !== undefined) throw new KubeconfigError(`user ${JSON.stringify(name)}: ${why}`);
-    // As upstream: of two of one name the first.
-    if (typeof name === 'string' && !users.has(name)) users.set(name, keptUser(entry, file, readFile, clock));
+    if (typeof name !== 'string') continue;
+    if (users.has(name))
+      throw new KubeconfigError(
+        `error loading config file ${JSON.stringify(file)}: error converting *[]NamedAuthInfo into *map[string]*api.AuthInfo: duplicate name ${JSON.stringify(name)} in list`,
+      );
+    users.set(name, keptUser(entry, file, readFile, clock));
   }
   const current = listed(config['contexts']).find(({ name }) => name === text(config, 'current-context'));
   const ofContext = isEntry(current?.['context']) ? text(current['context'], 'user') : undefined;

@@ -168,7 +168,7 @@ export async function openEncryption(
   if (reload)
     void follow(file, () => now.hash, change, { ...keysDeps, deps, measures, signal: closing.signal });
   const scrubbing = new Scrubbing(inner, deps);
-  const tellSealed = sealedValueLog(log, clock);
+  const sealed = sealedValueLog(log, clock);
   const hasHealth = reload || hasPlugins();
   const health = { name: 'kms-providers', paths: ['readyz', 'healthz'], check: () => checkAll(now.keys) };
   return {
@@ -178,7 +178,7 @@ export async function openEncryption(
       onTransformed: (...told) => measures.transformed(...told),
       onMoved: () => scrubbing.moved(),
       onSealed: (...told) => {
-        tellSealed(...told);
+        sealed.told(...told);
         if (hasPlugins()) looking.soon();
       },
     }),
@@ -191,6 +191,7 @@ export async function openEncryption(
       closing.abort();
       looking.stop();
       now.keys.close();
+      sealed.stop();
       measures.stop();
     },
   };

@@ -7,7 +7,7 @@ import { sealedValueLog } from './sealed-value-log.ts';
 test('ten values of a resource are named, the others counted, and later ones named again', () => {
   const clock = new FakeClock();
   const lines: Record<string, unknown>[] = [];
-  const told = sealedValueLog({ error: (fields: object) => void lines.push({ ...fields }) }, clock);
+  const { told, stop } = sealedValueLog({ error: (fields: object) => void lines.push({ ...fields }) }, clock);
   const error = new Error('no matching key');
   for (let i = 0; i < 100_000; i++) told(`/registry/core/secrets/default/s${i}`, error);
   told('/registry/example.com/things/t', error);
@@ -21,4 +21,9 @@ test('ten values of a resource are named, the others counted, and later ones nam
   assert.equal(lines.at(-1)?.['key'], '/registry/core/secrets/default/late');
   clock.advance(10_000);
   assert.equal(lines.length, 13);
+  // Nothing is left of a server that ends, and what it did not name is counted.
+  for (let i = 0; i < 12; i++) told(`/registry/core/secrets/default/last${i}`, error);
+  stop();
+  assert.deepEqual(lines.at(-1), { resource: 'core/secrets', more: 2 });
+  assert.equal(clock.pending, 0);
 });

@@ -9,22 +9,31 @@ const windowMs = 10_000;
 /** `/registry/core/secrets/default/a` → `core/secrets`. */
 const resourceOf = (key: string): string => key.split('/', 4).slice(2).join('/');
 
-export function sealedValueLog(
-  log: Pick<Logger, 'error'>,
-  clock: Clock,
-): (key: string, error: Error) => void {
-  const windows = new Map<string, { told: number }>();
-  const begin = (resource: string): { told: number } => {
-    const window = { told: 0 };
+interface Window {
+  told: number;
+  readonly cancel: () => void;
+}
+
+export interface SealedValueLog {
+  told(key: string, error: Error): void;
+  /** What was not named is counted now. */
+  stop(): void;
+}
+
+export function sealedValueLog(log: Pick<Logger, 'error'>, clock: Clock): SealedValueLog {
+  const windows = new Map<string, Window>();
+  const end = (resource: string, { cancel, told }: Window): void => {
+    cancel();
+    windows.delete(resource);
+    const more = told - namedValues;
+    if (more > 0) log.error({ resource, more }, 'more stored values can not be opened');
+  };
+  const begin = (resource: string): Window => {
+    const window = { told: 0, cancel: clock.timer(windowMs, () => end(resource, window)) };
     windows.set(resource, window);
-    clock.timer(windowMs, () => {
-      windows.delete(resource);
-      const more = window.told - namedValues;
-      if (more > 0) log.error({ resource, more }, 'more stored values can not be opened');
-    });
     return window;
   };
-  return (key, error) => {
+  const told = (key: string, error: Error): void => {
     const resource = resourceOf(key);
     const window = windows.get(resource) ?? begin(resource);
     if (++window.told > namedValues) return;
@@ -32,5 +41,11 @@ export function sealedValueLog(
       { key, error },
       'a stored value can not be opened: the key that it was written with must be among the providers of --encryption-provider-config, and a plugin well',
     );
+  };
+  return {
+    told,
+    stop() {
+      for (const [resource, window] of windows) end(resource, window);
+    },
   };
 }

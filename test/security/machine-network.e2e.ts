@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { lanePorts } from '../../src/network/dns/dns-table.ts';
 import { hardwareAddressOf } from '../../src/network/hardware-address.ts';
 import { linuxLinks } from '../../src/os/linux/ip-links.ts';
 import { linuxNetworkNamespaces, processesInNetns } from '../../src/os/linux/netns-linux.ts';
@@ -153,8 +154,9 @@ describe('the machine', limit, () => {
   test('a node listens on its own address and on loopback', async () => {
     const opened = await listeners(inNode('linux-1'));
     assert.ok(opened.includes(`${node('linux-1').ip}:10250`), opened.join(' '));
-    // and the cluster's DNS on the address of its Service
-    const own = new RegExp(`^(127\\.0\\.0\\.1:|${node('linux-1').ip}:|10\\.96\\.0\\.10:53$)`);
+    // and the cluster's DNS on the address of its Service, with a port for each share of those who ask
+    const dns = `10\\.96\\.0\\.10:(${[53, ...lanePorts].join('|')})$`;
+    const own = new RegExp(`^(127\\.0\\.0\\.1:|${node('linux-1').ip}:|${dns})`);
     for (const one of opened) assert.match(one, own);
     const v6 = await text(inNode('linux-1'), 'ip', '-6', '-br', 'address');
     assert.doesNotMatch(v6, /fe80/, 'no way around the rules by link-local addresses');

@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { intoPlace, keptMs, scratchBeside } from './into-place.mjs';
+import { intoOneScript } from './one-script.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
@@ -42,17 +43,20 @@ const common = {
 /** What a command does not need is not read: each begins with its own part, and shares others. */
 const largePrograms = { porthole: 'src/cmd/main.ts', 'test-cluster': 'src/cmd/test-cluster-main.ts' };
 
-/** Commands of each node and each cluster share nothing: reading dozens of small parts costs more than reading one large one. */
+/** Commands of each node and each cluster: a script each, which shares nothing. */
 const ownCommands = ['server', 'agent', 'up'];
-const commandFile = new RegExp(`/commands/(${ownCommands.join('|')})[.]ts$`);
 
-/** What a command in files of its own and the command line both use is there once. */
-function ownFiles({ onResolve }) {
-  const besides = (path) => ({ path, external: true });
-  onResolve({ filter: commandFile }, ({ kind, path }) =>
-    kind === 'dynamic-import' ? besides(`./${commandFile.exec(path)[1]}.mjs`) : undefined,
-  );
-  onResolve({ filter: /^commander$/ }, () => besides('./commander.mjs'));
+/** Only to show which commands there are do others read those: of their scripts. */
+function ownScripts({ onLoad, onResolve }) {
+  const file = new RegExp(`/commands/(${ownCommands.join('|')})[.]ts$`);
+  onResolve({ filter: file }, ({ path }) => ({ path: file.exec(path)[1], namespace: 'own' }));
+  onLoad({ filter: /./, namespace: 'own' }, ({ path }) => ({
+    resolveDir: `${root}src/cmd`,
+    contents: `import { runOwn } from './run-own.ts';
+let command;
+runOwn('${path}', (taken) => { command = taken; });
+export const ${path}Command = () => command;`,
+  }));
 }
 
 /** One file each: they start often, or as threads. */
@@ -91,19 +95,25 @@ export async function bundlePrograms(keep = keptMs) {
     target: 'node24',
     outdir: scratch,
     outExtension: { '.js': '.mjs' },
-    plugins: [
-      { name: 'fast-start', setup: fastStart },
-      { name: 'own-files', setup: ownFiles },
-    ],
+    plugins: [{ name: 'fast-start', setup: fastStart }],
   };
-  const own = (name) =>
-    build({ ...pinned, entryPoints: { [name]: `src/cmd/commands/${name}.ts` }, splitting: true });
+  const own = async (name) => {
+    const entryPoints = { [name]: `src/cmd/own/${name}.ts` };
+    const chunkNames = `${name}-[name]-[hash]`;
+    const bundled = await build({ ...pinned, entryPoints, chunkNames, splitting: true });
+    await intoOneScript(name, bundled, scratch, common.banner.js);
+    return bundled;
+  };
   try {
     const built = await Promise.all([
-      build({ ...pinned, entryPoints: largePrograms, splitting: true }),
+      build({
+        ...pinned,
+        plugins: [...pinned.plugins, { name: 'own-scripts', setup: ownScripts }],
+        entryPoints: largePrograms,
+        splitting: true,
+      }),
       build({ ...pinned, entryPoints: smallPrograms }),
       ...ownCommands.map(own),
-      build({ ...pinned, entryPoints: { commander: 'node_modules/commander/esm.mjs' } }),
     ]);
     intoPlace(scratch, dist, keep);
     return built.flatMap(({ metafile }) => Object.keys(metafile.inputs));

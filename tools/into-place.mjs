@@ -16,7 +16,7 @@ export function intoPlace(scratch, dist, keep) {
   const now = readdirSync(scratch);
   mkdirSync(dist, { recursive: true });
   // The main file last: who sees it new sees the others new.
-  const isMain = (name) => name === 'porthole.mjs';
+  const isMain = (name) => name === 'porthole.mjs' || name.endsWith('.cjs');
   for (const name of now.toSorted((a, b) => isMain(a) - isMain(b)))
     renameSync(`${scratch}/${name}`, `${dist}/${name}`);
   const old = Date.now() - keep;

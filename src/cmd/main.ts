@@ -1,8 +1,11 @@
-// The command line's first file: what it has compiled is kept, for everything that is imported after this.
+// The command line's first file: what is compiled is kept, for everything that is read after this.
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
+import { runOwn } from './run-own.ts';
 import { portholeCache } from './setup/locations.ts';
 
 enableCompileCache(join(portholeCache(), 'compile-cache'));
-const { runCommandLine } = await import('./command-line.ts');
-await runCommandLine(process.argv);
+if (!runOwn(process.argv[2])) {
+  const { runCommandLine } = await import('./command-line.ts');
+  await runCommandLine(process.argv);
+}

@@ -7,6 +7,7 @@ import { startAgent } from '../compose/compose-agent.ts';
 import type { AgentOptions } from '../compose/node-runtime-driver.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { settleOnceStarted } from '../keep-compiled.ts';
 import { withKubeProxy } from '../kube-proxy-options.ts';
 import { withKubelet } from '../kubelet-options.ts';
 import { measureProcess } from '../measure-process.ts';
@@ -66,7 +67,7 @@ export function agentCommand(): Command {
       goOnAfterErrors(log, metrics);
       lookAfterSupervisor(log);
       const agent = await startAgent(options, { log, metrics });
-      settleHeap();
+      settleOnceStarted(settleHeap);
       measureProcess(metrics);
       await untilStopped();
       await agent.stop();

@@ -13,6 +13,7 @@ import type { ServerComponent } from '../compose/run-components.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
 import { evictionRatesOf } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { settleOnceStarted } from '../keep-compiled.ts';
 import { measureProcess } from '../measure-process.ts';
 import { type ServerFlags, withServerOptions } from '../server-options.ts';
 import { settingsOf } from '../server-settings.ts';
@@ -103,7 +104,7 @@ async function serve(flags: ServerFlags): Promise<void> {
   try {
     // A part that can't start ends the process: half a control plane helps nobody.
     await Promise.race([server.ready, asked]);
-    settleEngine();
+    settleOnceStarted(settleEngine);
     stopMeasuring = measureProcess(metrics);
     const broken = await Promise.race([asked, server.broken]);
     // Whoever started this process starts it anew, which looks at the store again.

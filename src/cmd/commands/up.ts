@@ -8,6 +8,7 @@ import { up } from '../cluster/up.ts';
 import { applyConfig, askedNodes, configExample } from '../config-file.ts';
 import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
+import { keepCompiled } from '../keep-compiled.ts';
 import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
 import { fixedPort } from '../port-option.ts';
 import { progressOnStderr } from '../progress.ts';
@@ -81,6 +82,7 @@ async function run({ config }: Flags, command: Command): Promise<void> {
   );
   sayContext(progress, cluster.context, mergeInto);
   console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
+  keepCompiled();
 }
 
 export function upCommand(): Command {

@@ -17,6 +17,11 @@ export function entryFile(bundled: string, source: string): string {
   return `${packageRoot()}${isBundled() ? `dist/${bundled}.mjs` : source}`;
 }
 
+/** Where a command's own script would be, in the bundle. */
+export function ownScript(command: string | undefined): string | undefined {
+  return isBundled() && /^[a-z]+$/.test(command ?? '') ? `${packageRoot()}dist/${command}.cjs` : undefined;
+}
+
 /** Scripts of a server's threads, when they are bundled apart: its options name them. */
 export function serverWorkers(): { workerUrls?: { readonly storage: URL; readonly yaml: URL } } {
   if (!isBundled()) return {};

@@ -10,10 +10,9 @@ export function carryOver(service: Service, old: Service): void {
   const before = old.spec;
   if (spec === undefined || before === undefined) return;
   if (spec.type !== 'ExternalName' && before.type !== 'ExternalName') {
-    if ((spec.clusterIP ?? '') === '' && (spec.clusterIPs?.length ?? 0) === 0) {
-      if (before.clusterIP !== undefined) spec.clusterIP = before.clusterIP;
-      if (before.clusterIPs !== undefined) spec.clusterIPs = [...before.clusterIPs];
-    }
+    if ((spec.clusterIP ?? '') === '' && before.clusterIP !== undefined) spec.clusterIP = before.clusterIP;
+    if ((spec.clusterIPs?.length ?? 0) === 0 && before.clusterIPs !== undefined)
+      spec.clusterIPs = [...before.clusterIPs];
     if (spec.ipFamilies === undefined && before.ipFamilies !== undefined)
       spec.ipFamilies = [...before.ipFamilies];
     if (spec.ipFamilyPolicy === undefined && before.ipFamilyPolicy !== undefined)
@@ -38,11 +37,13 @@ function carryOverPorts(ports: ServicePort[], before: readonly ServicePort[]): v
   }
 }
 
-export function normalizeClusterIps({ spec }: Service): void {
+/** As upstream: who knows one address only says that; who knows of several says both. What does not go together is refused later. */
+export function normalizeClusterIps({ spec }: Service, old?: Service): void {
   if (spec === undefined || spec.type === 'ExternalName') return;
-  const [first] = spec.clusterIPs ?? [];
-  if ((spec.clusterIP ?? '') === '' && first !== undefined) spec.clusterIP = first;
-  if ((spec.clusterIP ?? '') !== '' && first === undefined) spec.clusterIPs = [spec.clusterIP ?? ''];
+  const { clusterIP = '', clusterIPs: ips = [] } = spec;
+  const before = old?.spec?.clusterIPs ?? [];
+  const isOld = old !== undefined && clusterIP !== (old.spec?.clusterIP ?? '') && semanticEqual(ips, before);
+  if (clusterIP !== '' && (ips.length === 0 || isOld)) spec.clusterIPs = [clusterIP];
 }
 
 /** Fields that only make sense with another type are dropped when the type changes. */

@@ -117,6 +117,66 @@ for (const [name, spec, message] of refusals)
     assert.deepEqual(held(), before);
   });
 
+const ip = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+const malformed: readonly (readonly [spec: ServiceSpec, errors: string])[] = [
+  [{ clusterIP: 'foo' }, `spec.clusterIPs[0]: Invalid value: "foo": ${ip}`],
+  [{ clusterIP: '10.0.0.01' }, 'spec.clusterIPs[0]: Invalid value: "10.0.0.01": must not have leading 0s'],
+  [
+    { clusterIPs: ['10.0.0.5'] },
+    'spec.clusterIPs: Invalid value: ["10.0.0.5"]: must be empty when `clusterIP` is not specified',
+  ],
+  [
+    { clusterIP: '10.0.0.5', clusterIPs: ['10.0.0.6'] },
+    'spec.clusterIPs: Invalid value: ["10.0.0.6"]: first value must match `clusterIP`',
+  ],
+  [
+    { clusterIP: 'None', clusterIPs: ['None', '10.0.0.5'] },
+    `spec.clusterIPs: Invalid value: ["None","10.0.0.5"]: 'None' must be the first and only value`,
+  ],
+  [
+    { clusterIP: '10.0.0.5', clusterIPs: ['10.0.0.5', '10.0.0.6'] },
+    'spec.clusterIPs: Invalid value: ["10.0.0.5","10.0.0.6"]: may specify no more than one IP for each IP family',
+  ],
+  [
+    { clusterIP: '10.0.0.5', clusterIPs: ['10.0.0.5', 'fd00::1'] },
+    `[spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified, spec.clusterIPs[1]: Invalid value: ["10.0.0.5","fd00::1"]: IPv6 is not configured on this cluster]`,
+  ],
+  [{ ipFamilies: ['IPv5'] }, 'spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"'],
+  [
+    { ipFamilyPolicy: 'Some' },
+    'spec.ipFamilyPolicy: Unsupported value: "Some": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"',
+  ],
+];
+
+for (const [spec, errors] of malformed)
+  test(`before anything is taken it is said alone, by a creation as by an update: ${errors}`, async () => {
+    const { hooks, held } = await world();
+    const message = `Service "a" is invalid: ${errors}`;
+    await assert.rejects(create(hooks, service('a', spec)), { message });
+    const named = service('a', { type: 'ExternalName', externalName: 'example.com' });
+    await assert.rejects(update(hooks, service('a', spec), named), { message });
+    assert.deepEqual(held(), []);
+  });
+
+test('who knows of one address only changes both or neither; a policy of one family takes out the second', async () => {
+  const { hooks } = await world();
+  const old = service('a', { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'] });
+  await create(hooks, old);
+  const shorter = service('a', { clusterIP: 'foo', clusterIPs: ['10.0.0.1'] });
+  await assert.rejects(update(hooks, shorter, old), {
+    message: `Service "a" is invalid: spec.clusterIPs[0]: Invalid value: "foo": ${ip}`,
+  });
+  await assert.rejects(update(hooks, service('a', { clusterIPs: ['10.0.0.2'] }), old), {
+    message:
+      'Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.2"]: first value must match `clusterIP`',
+  });
+  const headless = service('b', { clusterIP: 'None' });
+  await create(hooks, headless);
+  const single = service('b', { clusterIP: 'None', ipFamilyPolicy: 'SingleStack' });
+  await update(hooks, single, headless);
+  assert.deepEqual((single['spec'] as JsonObject)['ipFamilies'], ['IPv4']);
+});
+
 test('a range that is full is said to be, and what is deleted goes to the next', async () => {
   const { hooks, held } = await world();
   const all = Array.from({ length: 6 }, (_, i) => service(`s${i}`, {}));

@@ -51,9 +51,9 @@ class ServiceHooks implements WriteHooks {
     const service = object as unknown as Service;
     const old = oldObject as unknown as Service;
     carryOver(service, old);
-    normalizeClusterIps(service);
+    normalizeClusterIps(service, old);
     dropStale(service, old);
-    refuse(service, defaultFamilies(service));
+    refuse(service, defaultFamilies(service, old));
     const stays = service.spec?.type !== 'ExternalName' && old.spec?.type !== 'ExternalName';
     if (stays && old.spec?.clusterIP !== service.spec?.clusterIP)
       refuse(service, [

@@ -80,12 +80,18 @@ function affinityErrors(s: Spec): Errors {
     : [];
 }
 
-function clusterIpErrors(s: Spec): Errors {
+function sameFirstErrors(at: string, clusterIP: string, ips: readonly string[]): Errors {
+  if (clusterIP === '')
+    return ips.length === 0 ? [] : [invalid(at, ips, 'must be empty when `clusterIP` is not specified')];
+  if (ips.length === 0) return [required(at)];
+  return ips[0] === clusterIP ? [] : [invalid(at, ips, 'first value must match `clusterIP`')];
+}
+
+/** Of addresses and their families, as they are asked for and as they are stored. */
+export function clusterIpErrors(s: Spec): Errors {
   const { clusterIP = '', clusterIPs: ips = [], ipFamilies = [] } = s;
   const at = 'spec.clusterIPs';
-  const errors: Errors = [];
-  if (clusterIP !== '' && ips.length > 0 && ips[0] !== clusterIP)
-    errors.push(invalid(at, ips, 'first value must match `clusterIP`'));
+  const errors = sameFirstErrors(at, clusterIP, ips);
   const again = repeated(ipFamilies);
   ipFamilies.forEach((family, i) => {
     errors.push(...oneOf(`spec.ipFamilies[${i}]`, family, ['IPv4', 'IPv6']));
@@ -96,7 +102,7 @@ function clusterIpErrors(s: Spec): Errors {
   const headless = ips[0] === 'None';
   if (headless && ips.length > 1) errors.push(invalid(at, ips, "'None' must be the first and only value"));
   const wrong = ips.flatMap((ip, i) =>
-    (i === 0 && ip === 'None') || ip === '' ? [] : each(`${at}[${i}]`, ip, ipErrors),
+    i === 0 && ip === 'None' ? [] : each(`${at}[${i}]`, ip, ipErrors),
   );
   errors.push(...wrong);
   if (ips.length > 2) errors.push(invalid(at, ips, 'may only hold up to 2 values'));

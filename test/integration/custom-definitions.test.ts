@@ -265,3 +265,42 @@ test('a definition whose objects can not be deleted says so once, and is tried a
   clock.advance(2_000);
   await eventually(async () => assert.equal((await plane.ask('GET', url)).status, 404), { everyMs: 5 });
 });
+
+test('a definition that keeps failing does not put off the next try of another', async (t) => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage(clock);
+  const attempts = { mules: 0, yaks: 0 };
+  storage.delete = async (key) => {
+    attempts[key.includes('/mules/') ? 'mules' : 'yaks']++;
+    throw new Error('it does not move');
+  };
+  const plane = await startTestControlPlane({ storage, clock });
+  t.after(() => plane.close());
+  for (const [plural, kind] of [
+    ['mules', 'Mule'],
+    ['yaks', 'Yak'],
+  ] as const) {
+    assert.equal((await plane.ask('POST', crds, definition(plural, kind))).status, 201);
+    await eventually(async () =>
+      assert.equal((await plane.ask('POST', path(plural), { metadata: { name: 'a' } })).status, 201),
+    );
+  }
+  const idle = clock.pending;
+  const tried = async (mules: number, yaks: number): Promise<void> => {
+    const resting = idle + Math.sign(mules) + Math.sign(yaks);
+    await eventually(() => assert.deepEqual([attempts, clock.pending], [{ mules, yaks }, resting]), {
+      everyMs: 5,
+    });
+  };
+  assert.equal((await plane.ask('DELETE', `${crds}/mules.test.example.com`)).status, 200);
+  await tried(1, 0);
+  clock.advance(500);
+  await tried(2, 0);
+  clock.advance(999);
+  assert.equal((await plane.ask('DELETE', `${crds}/yaks.test.example.com`)).status, 200);
+  await tried(2, 1);
+  clock.advance(1);
+  await tried(3, 1);
+  clock.advance(499);
+  await tried(3, 2);
+});

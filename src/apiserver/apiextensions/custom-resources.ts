@@ -90,7 +90,7 @@ export class CustomResources {
   /** Definitions for which something may have to be written. */
   readonly #due = new Set<string>();
   /** Those whose write failed: they are tried again after a while, or when somebody else writes them. */
-  readonly #resting = new Set<string>();
+  readonly #resting = new Map<string, { readonly failures: number; readonly cancel: () => void }>();
   #work: Promise<void> = Promise.resolve();
   #isClosed = false;
   /** Ends of the watches of objects that finalizers hold, by definition. */
@@ -98,9 +98,6 @@ export class CustomResources {
   #cursor: WatchCursor;
   readonly #startRevision: number;
   readonly #watchOfRules: RuleWatch;
-  /** Passes in a row in which something could not be written. */
-  #failures = 0;
-  #cancelRetry: () => void = () => {};
 
   /** From now on what is defined is served. */
   constructor(config: CustomResourcesConfig) {
@@ -126,7 +123,7 @@ export class CustomResources {
 
   close(): void {
     this.#isClosed = true;
-    this.#cancelRetry();
+    for (const { cancel } of this.#resting.values()) cancel();
     this.#cursor.close();
     for (const stop of this.#waiting.values()) stop();
   }
@@ -249,36 +246,34 @@ export class CustomResources {
   /** Writes what is due. */
   async #pass(): Promise<void> {
     const { log } = this.#config;
-    let failed = false;
     // What becomes due meanwhile is looked at as well.
     for (const name of this.#due) {
       if (this.#isClosed) return;
       this.#due.delete(name);
-      this.#resting.delete(name);
+      const rested = this.#resting.get(name);
+      rested?.cancel();
       try {
         await this.#write(name);
+        this.#resting.delete(name);
       } catch (error) {
+        this.#resting.delete(name);
         if (isStatusError(error, 'NotFound')) continue;
         log.warn({ crd: name, error }, 'custom resource definition');
-        failed = true;
         // Also when it is due by what was written before the failure: that would go round and round.
         this.#due.delete(name);
-        this.#resting.add(name);
+        this.#retryLater(name, (rested?.failures ?? 0) + 1);
       }
     }
-    this.#retryAfter(failed);
   }
 
-  /** Nothing else may ever happen to a definition whose write failed. */
-  #retryAfter(failed: boolean): void {
-    if (this.#resting.size === 0) this.#failures = 0;
-    if (!failed || this.#isClosed) return;
-    this.#cancelRetry();
-    const ms = backoffMs(retryBackoff, ++this.#failures);
-    this.#cancelRetry = this.#config.clock.timer(ms, () => {
-      for (const name of this.#resting) this.#due.add(name);
+  /** Nothing else may ever happen to a definition whose write failed. Each waits for itself, however often others fail. */
+  #retryLater(name: string, failures: number): void {
+    if (this.#isClosed) return;
+    const cancel = this.#config.clock.timer(backoffMs(retryBackoff, failures), () => {
+      this.#due.add(name);
       this.#changed([]);
     });
+    this.#resting.set(name, { failures, cancel });
   }
 
   async #write(name: string): Promise<void> {

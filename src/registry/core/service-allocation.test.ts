@@ -141,7 +141,10 @@ const malformed: readonly (readonly [spec: ServiceSpec, errors: string])[] = [
     { clusterIP: '10.0.0.5', clusterIPs: ['10.0.0.5', 'fd00::1'] },
     `[spec.ipFamilyPolicy: Invalid value: "SingleStack": must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified, spec.clusterIPs[1]: Invalid value: ["10.0.0.5","fd00::1"]: IPv6 is not configured on this cluster]`,
   ],
-  [{ ipFamilies: ['IPv5'] }, 'spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"'],
+  [
+    { ipFamilies: ['IPv5'] },
+    'spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6"',
+  ],
   [
     { ipFamilyPolicy: 'Some' },
     'spec.ipFamilyPolicy: Unsupported value: "Some": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"',

@@ -23,7 +23,8 @@ function oneOfEach(spec: ServiceSpec, before: ServiceSpec): void {
 /** What says more than one family where one is served; of well-formed addresses. */
 function stackErrors({ clusterIPs: ips = [], ipFamilies = [], ipFamilyPolicy: policy }: ServiceSpec) {
   const errors: FieldError[] = [];
-  const refuse = (what: string): number => errors.push(invalid('spec.ipFamilyPolicy', policy, noSecond(what)));
+  const refuse = (what: string): number =>
+    errors.push(invalid('spec.ipFamilyPolicy', policy, noSecond(what)));
   if (policy === 'SingleStack' && ips.length === 2) refuse('cluster IPs');
   if (policy === 'SingleStack' && ipFamilies.length === 2) refuse('IP families');
   ips.forEach((ip, i) => {

@@ -101,9 +101,7 @@ export function clusterIpErrors(s: Spec): Errors {
     errors.push(...oneOf('spec.ipFamilyPolicy', s.ipFamilyPolicy, policies));
   const headless = ips[0] === 'None';
   if (headless && ips.length > 1) errors.push(invalid(at, ips, "'None' must be the first and only value"));
-  const wrong = ips.flatMap((ip, i) =>
-    i === 0 && ip === 'None' ? [] : each(`${at}[${i}]`, ip, ipErrors),
-  );
+  const wrong = ips.flatMap((ip, i) => (i === 0 && ip === 'None' ? [] : each(`${at}[${i}]`, ip, ipErrors)));
   errors.push(...wrong);
   if (ips.length > 2) errors.push(invalid(at, ips, 'may only hold up to 2 values'));
   if (wrong.length > 0 || headless) return errors;

@@ -15,6 +15,12 @@ interface Cluster {
   readonly name: string;
 }
 
+const lockFolder = (home: string): string => join(home, 'locks');
+const lockFile = ({ home, name }: Cluster): string => join(lockFolder(home), parseClusterName(name));
+
+/** A command works on the cluster, or was killed while it did. */
+export const hasClusterLock = (cluster: Cluster): boolean => existsSync(lockFile(cluster));
+
 /** When there is no such cluster, or no more: the next one that wants the lock makes another file. */
 function removeWithCluster({ home, name }: Cluster, folder: string, file: string): void {
   if (existsSync(clusterPaths(home, name).root)) return;
@@ -29,8 +35,8 @@ export async function withClusterLock<T>(
   progress: Progress,
   body: () => Promise<T>,
 ): Promise<T> {
-  const folder = join(cluster.home, 'locks');
-  const file = join(folder, parseClusterName(cluster.name));
+  const folder = lockFolder(cluster.home);
+  const file = lockFile(cluster);
   const waiting = setTimeout(
     () => progress.say(`another command works on cluster ${cluster.name}; waiting for it to end`),
     patienceMs,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,6 +94,15 @@ test('what somebody has mounted beneath the cluster stays, and is named with the
   execFileSync('umount', [foreign]);
   assert.equal(await down({ home, name: 'x' }, progress), true);
   assert.equal(existsSync(paths.root), false);
+});
+
+test('of a command that was killed before there was a cluster nothing is left either', async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'down-'));
+  t.after(() => rm(home, { recursive: true }));
+  mkdirSync(join(home, 'locks'));
+  writeFileSync(join(home, 'locks/x'), '');
+  assert.equal(await down({ home, name: 'x' }, progress), false);
+  assert.deepEqual(readdirSync(home), []);
 });
 
 test('a cluster on a disk that is full ends, and gives its space back', {

@@ -14,7 +14,7 @@ import type { Progress } from '../progress.ts';
 import { portholeCache } from '../setup/locations.ts';
 import { endSupervisor } from '../supervisor/supervise-cluster.ts';
 import { forgetSupervised } from '../supervisor/supervision.ts';
-import { withClusterLock } from './cluster-lock.ts';
+import { hasClusterLock, withClusterLock } from './cluster-lock.ts';
 import { endingCluster } from './cluster-name.ts';
 import {
   type ClusterPaths,
@@ -51,8 +51,10 @@ async function removeNetwork(state: ClusterState): Promise<void> {
 /** False when there is no such cluster. Waits for an `up` of it. */
 export async function down(options: DownOptions, progress: Progress): Promise<boolean> {
   const paths = clusterPaths(options.home, options.name);
-  if (!existsSync(paths.root)) return false;
+  if (!existsSync(paths.root) && !hasClusterLock(options)) return false;
   return withClusterLock(linuxProcesses, options, progress, async () => {
+    // Of a command that was killed before there was anything the lock alone is left.
+    if (!existsSync(paths.root)) return false;
     const wasThere = await downAlone(paths, progress, options);
     removeIfEmpty(dirname(paths.root));
     return wasThere;

@@ -89,11 +89,10 @@ function check(
   errors: FieldError[],
   change: Correlated | undefined,
 ): void {
-  if (value === undefined || errors.length >= maxErrors || ++checks > maxChecks) return;
-  if (value === null && isNullable(schema)) return;
-  const before = errors.length;
+  // What did not change is not looked at: nor does it count, or an object that was there before could not even be let go.
+  if (value === undefined || errors.length >= maxErrors || change?.isEqual === true) return;
+  if (++checks > maxChecks || (value === null && isNullable(schema))) return;
   checkValue(value, schema, path, errors, change);
-  if (errors.length > before && change?.isEqual === true) errors.length = before;
 }
 
 function checkValue(

@@ -463,6 +463,7 @@ const encoded = (token: object | string): string =>
   Buffer.from(typeof token === 'string' ? token : JSON.stringify(token)).toString('base64url');
 
 test('options of lists and watches are refused in upstream’s order and words', async () => {
+  const late = `${'0'.repeat(70)}${'9'.repeat(400)}`;
   const options = 'ListOptions.meta.k8s.io "" is invalid: ';
   const match = 'resourceVersionMatch: ';
   const both = `${match}Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan`;
@@ -500,6 +501,7 @@ test('options of lists and watches are refused in upstream’s order and words',
       400,
       `invalid resource version: ${fault('99999999999999999999', 'value out of range')}`,
     ],
+    [`resourceVersion=${late}`, 400, `invalid resource version: ${fault(late, 'value out of range')}`],
     ['watch=1&resourceVersion=x', 400, `invalid resource version: ${fault('x', 'invalid syntax')}`],
     [
       `continue=${next}&resourceVersion=7`,

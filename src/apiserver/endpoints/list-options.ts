@@ -202,7 +202,9 @@ const maxUint64 = 2n ** 64n - 1n;
 /** What is wrong with a revision, as the store's own error says it. */
 function revisionFault(text: string): string | undefined {
   const digits = /^\d+$/.test(text);
-  if (digits && (text.length <= 15 || BigInt(text.slice(0, 64)) <= maxUint64)) return undefined;
+  // Of what may be longer than any number only as much is read as can matter.
+  const number = text.length <= 15 ? text : text.replace(/^0+/, '').slice(0, 21);
+  if (digits && (number.length <= 15 || BigInt(number) <= maxUint64)) return undefined;
   const why = digits ? 'value out of range' : 'invalid syntax';
   return fieldErrorText(
     invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`),

@@ -55,15 +55,20 @@ const apiserver = (): Command =>
     });
 
 export function envtestCommand(): Command {
-  return new Command('envtest')
-    .description('write a folder for KUBEBUILDER_ASSETS: kube-apiserver, etcd and kubectl for Go tests')
-    .option('--dir <folder>', 'the folder')
-    .action(async ({ dir }: { dir?: string }, command: Command) => {
-      if (dir === undefined) command.error('--dir says which folder');
-      const { writeAssets } = await import('../envtest/write-assets.ts');
-      const progress = progressOnStderr();
-      console.log(await writeAssets(String(dir), portholeCache(), (text) => progress.say(text)));
-    })
-    .addCommand(etcd(), { hidden: true })
-    .addCommand(apiserver(), { hidden: true });
+  return (
+    new Command('envtest')
+      .description('write a folder for KUBEBUILDER_ASSETS: kube-apiserver, etcd and kubectl for Go tests')
+      // The commands below are called by what it writes, not by people.
+      .usage('--dir <folder>')
+      .option('--dir <folder>', 'the folder')
+      .addHelpText('after', '\nExample:\n  KUBEBUILDER_ASSETS=$(porthole envtest --dir assets) go test ./...')
+      .action(async ({ dir }: { dir?: string }, command: Command) => {
+        if (dir === undefined) command.error('--dir says which folder');
+        const { writeAssets } = await import('../envtest/write-assets.ts');
+        const progress = progressOnStderr();
+        console.log(await writeAssets(String(dir), portholeCache(), (text) => progress.say(text)));
+      })
+      .addCommand(etcd(), { hidden: true })
+      .addCommand(apiserver(), { hidden: true })
+  );
 }

@@ -1,6 +1,7 @@
 // Tells when a file's content has changed. Looked at now and then: links and mounts are replaced without telling their readers.
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
+import { checkConfigurationSize } from './configuration-size.ts';
 
 export interface WatchedFile {
   /** As it was when it was last looked at. */
@@ -17,18 +18,20 @@ export interface WatchedFileOptions {
   readonly unread: (error: unknown) => void;
 }
 
-/** Throws when it can't be read at first; afterwards one that is away is looked for again. */
+/** Throws when it can't be read at first, or is too large; afterwards one that is away is looked for again. */
 export function watchFile(
   path: string,
   clock: Clock,
   { everyMs, changed, unread, known }: WatchedFileOptions,
 ): WatchedFile {
+  if (known === undefined) checkConfigurationSize(path);
   let text = known ?? readFileSync(path, 'utf8');
   let cancel = (): void => {};
   const read = (): string => {
     try {
       // Whoever opens a pipe waits for a writer, and the whole server with it.
       if (!statSync(path).isFile()) throw new Error(`${path} is no regular file`);
+      checkConfigurationSize(path);
       return readFileSync(path, 'utf8');
     } catch (error) {
       unread(error);

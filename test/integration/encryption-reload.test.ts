@@ -115,6 +115,10 @@ test('a file that is wrong, empty or gone changes nothing, is told without its k
   const secret = Buffer.alloc(32, 7).toString('base64');
   const broken: (readonly [() => void, RegExp])[] = [
     [() => write(`{aesgcm: {keys: [{name: k, secret:${secret}}]}}`), /unknown field ".*REDACTED"/],
+    [
+      () => writeFileSync(file, '#'.repeat((3 << 20) + 1)),
+      / has 3145729 bytes: a configuration file may have 3145728/,
+    ],
     [() => writeFileSync(file, ''), /encryption provider configuration file ".*" is empty/],
     [() => rmSync(file), /ENOENT/],
   ];

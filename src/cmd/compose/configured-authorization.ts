@@ -15,6 +15,7 @@ import type { Clock } from '../../base/clock.ts';
 import { parseGoDuration } from '../../base/go-duration.ts';
 import { parseYaml } from '../../base/yaml.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
+import { checkConfigurationSize } from '../../component-base/configuration-size.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { watchFile } from '../../component-base/watched-file.ts';
@@ -118,6 +119,7 @@ function configurationOf(flags: AuthorizationFlags): Said | undefined {
         '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
       );
     return ofFlag('authorization-config', file, () => {
+      checkConfigurationSize(file);
       const text = readFileSync(file, 'utf8');
       return { configuration: readFileText(text), text };
     });

@@ -5,6 +5,7 @@ import type { HealthCheck } from '../../apiserver/healthz.ts';
 import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { checkConfigurationSize } from '../../component-base/configuration-size.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
@@ -53,6 +54,7 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 
 /** It is not kept: there are keys in it. */
 async function read(file: string): Promise<{ readonly text: string; readonly hash: string }> {
+  checkConfigurationSize(file);
   const text = await readFile(file, 'utf8');
   if (text === '') throw new Error(`encryption provider configuration file ${JSON.stringify(file)} is empty`);
   return { text, hash: `sha256:${sha256Hex(text)}` };

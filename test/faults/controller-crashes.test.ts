@@ -162,6 +162,7 @@ function startNode(server: TestControlPlane, t: TestContext): void {
     if (deletionTimestamp !== undefined) return client.delete(resources.pods, key, { gracePeriodSeconds: 0 });
     if (pod.spec.nodeName === undefined) {
       await client.createSubresource(resources.pods, key, 'binding', {
+        metadata: { name },
         target: { kind: 'Node', name: 'n1' },
       });
       return;

@@ -50,7 +50,10 @@ async function write(client: Client): Promise<void> {
   await client.patch(pods, key, { type: 'apply', fieldManager: 'test', body: apply });
   const images = [{ op: 'replace', path: '/spec/containers/0/image', value: 'j' }];
   await client.patch(pods, key, { type: 'json', body: images });
-  await client.createSubresource(pods, key, 'binding', { target: { kind: 'Node', name: 'n' } });
+  await client.createSubresource(pods, key, 'binding', {
+    metadata: { name: key.name },
+    target: { kind: 'Node', name: 'n' },
+  });
   await client.update(pods, { ...(await client.get(pods, key)), metadata: { ...key, finalizers: ['a/b'] } });
   await client.delete(pods, key, { gracePeriodSeconds: 0 });
   await client.patch(pods, key, { type: 'merge', body: { metadata: { finalizers: null } } });

@@ -207,3 +207,72 @@ test('what a mutating policy makes is bounded, of its kind and where the request
   ]);
   assert.ok(endless.status >= 400, endless.text.slice(0, 200));
 });
+
+test('what a policy is shown of a subresource is what the request is about, whatever its body says', async () => {
+  const namespace = 'bank';
+  assert.equal((await ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } })).status, 201);
+  const within = `/api/v1/namespaces/${namespace}`;
+  assert.equal((await ask('POST', `${within}/serviceaccounts`, { metadata: { name: 'a' } })).status, 201);
+  const pod = {
+    metadata: { name: 'p' },
+    spec: { serviceAccountName: 'a', containers: [{ name: 'c', image: 'c' }] },
+  };
+  const stored = await ask('POST', `${within}/pods`, pod);
+  assert.equal(stored.status, 201, stored.text);
+  await enforce('protected', {
+    matchConstraints: {
+      resourceRules: [
+        {
+          operations: ['CREATE'],
+          apiGroups: [''],
+          apiVersions: ['*'],
+          resources: ['pods/eviction', 'pods/binding', 'bindings', 'serviceaccounts/token'],
+        },
+      ],
+    },
+    validations: [{ expression: 'object.metadata.namespace != "bank"', message: 'protected' }],
+  });
+  const target = { kind: 'Node', name: 'n' };
+  const requests: readonly (readonly [path: string, body: JsonObject, name: string])[] = [
+    ['pods/p/eviction', { apiVersion: 'policy/v1', kind: 'Eviction' }, 'p'],
+    ['pods/p/binding', { apiVersion: 'v1', kind: 'Binding', target }, 'p'],
+    ['bindings', { apiVersion: 'v1', kind: 'Binding', target }, 'p'],
+    ['serviceaccounts/a/token', { spec: {} }, 'a'],
+  ];
+  for (const [path, body, name] of requests) {
+    const send = (metadata: JsonObject): Promise<Answer> =>
+      ask('POST', `${within}/${path}`, { ...body, metadata });
+    for (const metadata of [{ name }, { name, namespace }]) {
+      const refused = await send(metadata);
+      assert.equal(refused.status, 422, `${path}: ${refused.text}`);
+      assert.match(String(refused.body.message), /protected$/);
+    }
+    const elsewhere = await send({ name, namespace: 'default' });
+    assert.equal(elsewhere.status, 400, `${path}: ${elsewhere.text}`);
+    assert.equal(
+      elsewhere.body.message,
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+  }
+});
+
+test('a binding and a request for a token name whom their address names', async () => {
+  const within = '/api/v1/namespaces/default';
+  const account = await ask('POST', `${within}/serviceaccounts`, { metadata: { name: 'named' } });
+  assert.equal(account.status, 201, account.text);
+  const bound = await ask('POST', `${within}/pods/p/binding`, {
+    metadata: { name: 'q' },
+    target: { kind: 'Node', name: 'n' },
+  });
+  assert.equal(bound.status, 400);
+  assert.equal(bound.body.message, 'name in URL does not match name in Binding object');
+  const token = await ask('POST', `${within}/serviceaccounts/named/token`, {
+    metadata: { name: 'q' },
+    spec: {},
+  });
+  assert.equal(token.status, 422);
+  assert.match(
+    String(token.body.message),
+    /metadata\.name: Invalid value: "q": must match the service account name if specified$/,
+  );
+});

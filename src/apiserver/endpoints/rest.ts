@@ -3,8 +3,10 @@ import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/decl
 import { badRequest } from '../../apimachinery/errors.ts';
 import { meta, objs, str } from '../../apimachinery/json-access.ts';
 import type { ApiResponse } from '../http.ts';
+import { checkNamespace } from '../registry/create-object.ts';
 import { type DecodeTarget, readObject, targetOf } from '../registry/decode-body.ts';
 import { indexRecord } from '../registry/index-record.ts';
+import { ensureMeta } from '../registry/object-meta.ts';
 import {
   isWholeResponse,
   type RestAnswer,
@@ -80,6 +82,8 @@ async function answer(
   let object: JsonObject | undefined;
   if (verb === 'create' || verb === 'update') {
     object = await readObject(context, { ...bodyTarget(request), otherVersions }, deps);
+    // What admission judges is what the request is about, whatever the body says.
+    if (verb === 'create') checkNamespace(request.declaration, context.info.namespace, ensureMeta(object));
     object = await admitted(request, store, verb, object);
   }
   const answered = await serve(restRequest(request, object));

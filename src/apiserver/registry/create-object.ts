@@ -40,7 +40,7 @@ export async function createObject(
   authorize?: () => Promise<void>,
 ): Promise<Stored> {
   const metadata = ensureMeta(object);
-  checkNamespace(store, namespace, metadata);
+  checkNamespace(store.declaration, namespace, metadata);
   refuseClearing(store.declaration, str(metadata['name']));
   const generateName = str(metadata['generateName']);
   const generated = str(metadata['name']) === '' && generateName !== '';
@@ -56,8 +56,12 @@ export async function createObject(
   }
 }
 
-export function checkNamespace(store: StoredResource, namespace: string, metadata: JsonObject): void {
-  if (!store.declaration.namespaced) return;
+export function checkNamespace(
+  { namespaced }: Pick<ResourceDeclaration, 'namespaced'>,
+  namespace: string,
+  metadata: JsonObject,
+): void {
+  if (!namespaced) return;
   const sent = str(metadata['namespace']);
   if (sent !== '' && sent !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
@@ -122,7 +126,7 @@ async function createOnce(
   const admitted = admission?.object ?? owned;
   if (admission) {
     // A webhook may have sent it elsewhere.
-    checkNamespace(store, namespace, ensureMeta(admitted));
+    checkNamespace(store.declaration, namespace, ensureMeta(admitted));
     // Plugins can't change them.
     fillMeta(store.deps, ensureMeta(admitted), facts);
     uniqueOwners(admitted, options, true);

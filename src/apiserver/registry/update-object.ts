@@ -235,7 +235,7 @@ function refillMeta(
 ): void {
   const metadata = ensureMeta(admitted);
   const oldMeta = metadataOf(old);
-  checkNamespace(store, request.namespace, metadata);
+  checkNamespace(store.declaration, request.namespace, metadata);
   carryOverMeta(metadata, oldMeta);
   checkResourceVersion(store, request, metadata, oldMeta);
 }

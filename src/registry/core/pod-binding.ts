@@ -1,7 +1,7 @@
 // Binding: the scheduler's word on which node a pod runs.
 import type { Binding, Pod, PodCondition } from '../../api/generated/types/core-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { conflict, invalidObject } from '../../apimachinery/errors.ts';
+import { badRequest, conflict, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, notSupported, required } from '../../apimachinery/field-error.ts';
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { rfc3339 } from '../../base/clock.ts';
@@ -54,7 +54,9 @@ const created: JsonObject = { kind: 'Status', apiVersion: 'v1', metadata: {}, st
 async function create(request: RestRequest): Promise<RestAnswer> {
   const binding = request.object as unknown as Binding;
   const errors = validate(binding);
-  const name = request.name === '' ? (binding.metadata?.name ?? '') : request.name;
+  const named = binding.metadata?.name ?? '';
+  const name = request.name === '' ? named : request.name;
+  if (name !== named) throw badRequest('name in URL does not match name in Binding object');
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'Binding' }, name, errors);
   const now = rfc3339(request.clock.now());
   await request

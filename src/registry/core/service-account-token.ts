@@ -38,6 +38,12 @@ function validate(wanted: TokenRequestSpec): FieldError[] {
   return [];
 }
 
+const nameErrors = ({ metadata }: TokenRequest, account: Named): FieldError[] => {
+  const name = metadata?.name ?? '';
+  const fits = name === '' || name === account.name;
+  return fits ? [] : [invalid('metadata.name', name, 'must match the service account name if specified')];
+};
+
 interface Named {
   readonly name: string;
   readonly uid: string;
@@ -92,7 +98,7 @@ export function createServiceAccountToken(deps: {
     const wanted = asked.spec ?? { audiences: [] };
     const store = request.store('', 'serviceaccounts');
     const account = identity(store.served(store.cached(request.namespace, request.name).value));
-    const errors = validate(wanted);
+    const errors = [...nameErrors(asked, account), ...validate(wanted)];
     if (errors.length > 0) {
       throw invalidObject({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', errors);
     }

@@ -280,3 +280,23 @@ test('the audit log is told which webhook changed what; how it did where it is t
       '{"configuration":"mutating","webhook":"h.example.com","patch":[{"op":"add","path":"/metadata/labels","value":{"by":"webhook"}}],"patchType":"JSONPatch"}',
   });
 });
+
+test('the audit log is told which webhook was not asked in vain, of both kinds', async () => {
+  for (const kind of ['mutating', 'validating'] as const) {
+    const url = `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`;
+    await configure(kind, '*', 'configmaps');
+    server.answers.set('/hook', () => (response) => response.writeHead(500).end());
+    const ignored = [{ op: 'add', path: '/webhooks/0/failurePolicy', value: 'Ignore' }];
+    const contentType = 'application/json-patch+json';
+    const changed = await ask('PATCH', `${url}/${kind}`, ignored, { contentType });
+    assert.equal(changed.status, 200, changed.text);
+  }
+  const stored = await ask('POST', configMaps, { metadata: { name: 'unasked' } });
+  assert.equal(stored.status, 201, stored.text);
+  const { annotations = {} } = told.at(-1)!;
+  const failedOpen = Object.entries(annotations).filter(([key]) => key.startsWith('failed-open.'));
+  assert.deepEqual(Object.fromEntries(failedOpen), {
+    'failed-open.mutation.webhook.admission.k8s.io/round_0_index_0': 'h.example.com',
+    'failed-open.validating.webhook.admission.k8s.io/round_0_index_0': 'h.example.com',
+  });
+});

@@ -335,13 +335,15 @@ test('subresources and connects are asked about as the objects that they are', a
   });
 });
 
-test('a dry run asks only webhooks without side effects, and says so', async () => {
-  await configure('validating', 'dry', {});
-  const answer = await ask('POST', `${configMaps}?dryRun=All`, { metadata: { name: 'dry' } });
-  assert.equal(answer.status, 201, answer.text);
-  const { dryRun, options } = server.asked[0]!.request;
-  assert.equal(dryRun, true);
-  assert.deepEqual((options as { dryRun: string[] }).dryRun, ['All']);
+test('a dry run is told to webhooks without side effects, and to those that have none then', async () => {
+  for (const sideEffects of ['None', 'NoneOnDryRun']) {
+    await configure('validating', `dry-${sideEffects.toLowerCase()}`, { sideEffects });
+    const answer = await ask('POST', `${configMaps}?dryRun=All`, { metadata: { name: 'dry' } });
+    assert.equal(answer.status, 201, answer.text);
+    const { dryRun, options } = server.asked.at(-1)!.request;
+    assert.equal(dryRun, true, sideEffects);
+    assert.deepEqual((options as { dryRun: string[] }).dryRun, ['All']);
+  }
 });
 
 test('webhooks never stand between an administrator and the configurations of webhooks', async () => {

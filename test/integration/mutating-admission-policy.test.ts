@@ -142,6 +142,14 @@ test('a JSON patch adds, tests, escapes keys and builds objects; a test that fai
   );
 });
 
+test('a JSON patch that does not apply is refused with the operation and the path', async () => {
+  await policy([patch('[JSONPatch{op: "remove", path: "/data/nothing"}]')]);
+  assert.match(
+    (await create({ data: { a: '1' } })).message,
+    / denied request: JSON Patch: error in remove for path: '\/data\/nothing': Unable to remove nonexistent key: nothing: missing value$/,
+  );
+});
+
 test('variables, parameters and the namespace are told; failures are refusals as failurePolicy says', async () => {
   await make('/api/v1/namespaces/default/configmaps', {
     metadata: { name: 'params' },

@@ -4,13 +4,20 @@ import { badRequest, StatusError } from '../errors.ts';
 
 const hidden = 'the server rejected our request due to an error in our request';
 
-/** 422 without a word on what is wrong: upstream hides the cause. */
-export const unprocessable = (): StatusError => new StatusError(422, 'Invalid', hidden, {});
+/** 422 without a word on what is wrong: the patch handler hides the cause. Policies and webhooks say it: `why`. */
+export class InapplicablePatchError extends StatusError {
+  readonly why: string;
+
+  constructor(why = '') {
+    super(422, 'Invalid', hidden, {});
+    this.why = why;
+  }
+}
 
 /** The same, for who has to know it: a `test` of the patch does not hold. */
-export class FailedTestError extends StatusError {
-  constructor() {
-    super(422, 'Invalid', hidden, {});
+export class FailedTestError extends InapplicablePatchError {
+  constructor(path: string) {
+    super(`testing value ${path} failed: test failed`);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Json, JsonObject, SchemaSource, TypeSchema } from '../declaration.
 import type { StatusError } from '../errors.ts';
 import { applyJsonPatch } from './json-patch.ts';
 import { applyMergePatch } from './merge-patch.ts';
+import { InapplicablePatchError } from './patch-error.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
 
 const types = JSON.parse(
@@ -85,7 +86,6 @@ test('a JSON patch that cannot be applied is refused as kube-apiserver does', ()
   const bad: Json[] = [
     [{ op: 'test', path: '/s', value: 'y' }],
     [{ op: 'remove', path: '/no' }],
-    [{ op: 'replace', path: '/no', value: 1 }],
     [{ op: 'add', path: '/no/x', value: 1 }],
     [{ op: 'add', path: '/a/5', value: 1 }],
     [{ op: 'frob', path: '/a' }],
@@ -105,6 +105,113 @@ test('a JSON patch that cannot be applied is refused as kube-apiserver does', ()
       'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
     ),
   );
+});
+
+test('a JSON patch is read as the library of kube-apiserver reads it, which is not always what the RFC says', () => {
+  const live = { a: [1], s: 'x', n: null };
+  const cases: [JsonObject, JsonObject][] = [
+    [
+      { op: 'replace', path: '/no', value: 1 },
+      { ...live, no: 1 },
+    ],
+    [
+      { op: 'add', path: '/no' },
+      { ...live, no: null },
+    ],
+    [
+      { op: 'copy', from: '/no', path: '/to' },
+      { ...live, to: null },
+    ],
+    [
+      { op: 'add', path: 'ignored/s', value: 'y' },
+      { ...live, s: 'y' },
+    ],
+    [
+      { op: 'add', path: '/a/+1', value: 2 },
+      { ...live, a: [1, 2] },
+    ],
+    [
+      { op: 'replace', path: '/a/-1', value: 2 },
+      { ...live, a: [2] },
+    ],
+    [{ op: 'replace', path: '', value: { b: 1 } }, { b: 1 }],
+    [{ op: 'test', path: '', value: live }, live],
+    [{ op: 'test', path: '/n' }, live],
+  ];
+  for (const [operation, expected] of cases)
+    assert.deepEqual(applyJsonPatch(live, [operation]), expected, JSON.stringify(operation));
+});
+
+test('why a JSON patch cannot be applied is known in the words of that library to those who say it', () => {
+  const live = { a: [1], s: 'x', n: null };
+  const cases: [JsonObject, string][] = [
+    [
+      { op: 'add', path: '/no/x', value: 1 },
+      'add operation does not apply: doc is missing path: "/no/x": missing value',
+    ],
+    [
+      { op: 'add', path: '', value: {} },
+      'add operation does not apply: doc is missing path: "": missing value',
+    ],
+    [{ op: 'add', value: 1 }, 'add operation failed to decode path: missing value'],
+    [
+      { op: 'add', path: '/a/5', value: 1 },
+      "error in add for path: '/a/5': Unable to access invalid index: 5: invalid index referenced",
+    ],
+    [
+      { op: 'add', path: '/a/x', value: 1 },
+      `error in add for path: '/a/x': value was not a proper array index: 'x': strconv.Atoi: parsing "x": invalid syntax`,
+    ],
+    [
+      { op: 'remove', path: '/no' },
+      "error in remove for path: '/no': Unable to remove nonexistent key: no: missing value",
+    ],
+    [
+      { op: 'remove', path: '/n/x' },
+      'remove operation does not apply: doc is missing path: "/n/x": missing value',
+    ],
+    [
+      { op: 'replace', path: '/a/1', value: 1 },
+      'replace operation does not apply: doc is missing key: /a/1: missing value',
+    ],
+    [
+      { op: 'replace', path: '/s/x', value: 1 },
+      'replace operation does not apply: doc is missing path: /s/x: missing value',
+    ],
+    [
+      { op: 'replace', path: 5 },
+      'replace operation failed to decode path: json: cannot unmarshal number into Go value of type string',
+    ],
+    [
+      { op: 'move', from: '/no', path: '/to' },
+      "error in move for path: 'no': Unable to remove nonexistent key: no: missing value",
+    ],
+    [
+      { op: 'move', path: '/to' },
+      'move operation failed to decode from: operation, missing from field: missing value',
+    ],
+    [
+      { op: 'copy', from: '/a/2', path: '/to' },
+      "error in copy for from: '/a/2': Unable to access invalid index: 2: invalid index referenced",
+    ],
+    [
+      { op: 'copy', from: '/a', path: '/no/to' },
+      'copy operation does not apply: doc is missing destination path: /no/to: missing value',
+    ],
+    [
+      { op: 'test', path: '/no/x', value: null },
+      'test operation does not apply: is missing path: /no/x: missing value',
+    ],
+    [{ op: 'test', path: '/s', value: 'y' }, 'testing value /s failed: test failed'],
+    [{ op: 'frob', path: '/s' }, 'Unexpected kind: frob'],
+    [{ path: '/s' }, 'Unexpected kind: unknown'],
+  ];
+  for (const [operation, why] of cases)
+    assert.throws(
+      () => applyJsonPatch(live, [operation]),
+      (error) => error instanceof InapplicablePatchError && assert.equal(error.why, why) === undefined,
+      JSON.stringify(operation),
+    );
 });
 
 test('operations that move a long list up or down each time are refused before they take seconds', () => {

@@ -7,7 +7,7 @@ import { badRequest } from '../errors.ts';
 import { goValue } from '../go-format.ts';
 import { assertFollows, inOrder, textOf } from './element-order.ts';
 import { isJsonObject, own } from './own-property.ts';
-import { assertShallow, unclassified, unprocessable } from './patch-error.ts';
+import { assertShallow, InapplicablePatchError, unclassified } from './patch-error.ts';
 import type { PatchMeta, PatchSchema } from './patch-schema.ts';
 import { patchMetaOf, patchSchemaOf } from './patch-schema.ts';
 
@@ -127,7 +127,7 @@ function keyOf(item: JsonObject, mergeKey: string): Json {
 }
 
 function ofMaps(items: readonly Json[]): boolean {
-  if (items.some(Array.isArray)) throw unprocessable();
+  if (items.some(Array.isArray)) throw new InapplicablePatchError();
   const maps = items.filter(isJsonObject).length;
   if (maps !== 0 && maps !== items.length) throw unclassified('list element types are not identical');
   return maps > 0;

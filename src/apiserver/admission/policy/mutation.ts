@@ -7,7 +7,7 @@ import { mergedConfiguration } from '../../../apimachinery/fieldmanager/applied-
 import { copyJson } from '../../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../../apimachinery/object-bounds.ts';
 import { jsonPatchSteps } from '../../../apimachinery/patch/json-patch.ts';
-import { FailedTestError } from '../../../apimachinery/patch/patch-error.ts';
+import { FailedTestError, InapplicablePatchError } from '../../../apimachinery/patch/patch-error.ts';
 import { inTurns } from '../../../base/turns.ts';
 import { boolType } from '../../../cel/cel-type.ts';
 import { mutationResults, typeNameFaults, valueJson } from '../../../cel/mutation-values.ts';
@@ -108,6 +108,7 @@ async function patched(object: JsonObject, value: Value): Promise<JsonObject> {
     return await inTurns(jsonPatchSteps(object, operations), threadTurns);
   } catch (error) {
     if (error instanceof FailedTestError) return object;
+    if (error instanceof InapplicablePatchError) throw new MutationError(`JSON Patch: ${error.why}`);
     if (error instanceof StatusError) throw new MutationError(`JSON Patch: ${error.message}`);
     throw error;
   }

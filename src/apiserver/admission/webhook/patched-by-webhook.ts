@@ -6,6 +6,7 @@ import type { Json } from '../../../apimachinery/json.ts';
 import { copyJson, obj } from '../../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../../apimachinery/object-bounds.ts';
 import { jsonPatchSteps } from '../../../apimachinery/patch/json-patch.ts';
+import { InapplicablePatchError } from '../../../apimachinery/patch/patch-error.ts';
 import { parseJsonText } from '../../../apimachinery/serializer/json-text.ts';
 import { inTurns } from '../../../base/turns.ts';
 import { threadTurns } from '../../../component-base/thread-turns.ts';
@@ -99,6 +100,7 @@ export async function patchedByWebhook(
     if (target === undefined) return obj(copyJson(patched));
     return readMutated(scheme, { seen, target }, request, obj(patched), 'Ignore');
   } catch (error) {
-    throw internalError(error instanceof UndecodableError ? new Error(error.why) : error);
+    const isOfThePatch = error instanceof UndecodableError || error instanceof InapplicablePatchError;
+    throw internalError(isOfThePatch ? new Error(error.why) : error);
   }
 }

@@ -1,6 +1,7 @@
 // The order of a merged list: the patch's order for what it names, the server's for the rest, woven together.
 import type { Json } from '../declaration.ts';
 import { identicalJson } from '../equality.ts';
+import { goValue } from '../go-format.ts';
 import { isJsonObject, own } from './own-property.ts';
 import { unclassified } from './patch-error.ts';
 
@@ -69,7 +70,7 @@ export function assertFollows(patch: readonly Json[], order: readonly Json[], me
       at++;
     if (at >= order.length)
       throw unclassified(
-        `The order in patch list:\n${JSON.stringify(patch)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}\n`,
+        `The order in patch list:\n${goValue(patch)}\n doesn't match $setElementOrder list:\n${goValue(order)}\n`,
       );
     at++;
   }

@@ -313,6 +313,37 @@ test('$setElementOrder orders, $deleteFromPrimitiveList removes, $retainKeys dro
   );
 });
 
+test('where elements were deleted, new ones stand among those of the server, as upstream has it', () => {
+  const live = { spec: { containers: ['old', 'mine', 'injected'].map((name) => container(name, 'i')) } };
+  const patch = {
+    spec: {
+      '$setElementOrder/containers': [{ name: 'mine' }, { name: 'new' }],
+      containers: [container('new', 'i'), { name: 'old', $patch: 'delete' }],
+    },
+  };
+  const names = (patched: JsonObject): unknown =>
+    (patched['spec'] as { containers: JsonObject[] }).containers.map(({ name }) => name);
+  assert.deepEqual(names(pod(live, patch)), ['mine', 'injected', 'new']);
+  patch.spec.containers.pop();
+  assert.deepEqual(names(pod(live, patch)), ['old', 'mine', 'new', 'injected']);
+});
+
+test('a list that does not follow the order that it asks for is shown as Go shows it', () => {
+  const patch = {
+    spec: {
+      '$setElementOrder/containers': [{ name: 'a' }, { name: 'b' }],
+      containers: [container('b', 'i'), container('a', 'i')],
+    },
+  };
+  assert.throws(
+    () => pod({ spec: { containers: [] } }, patch),
+    fails(
+      500,
+      "The order in patch list:\n[map[image:i name:b] map[image:i name:a]]\n doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
+    ),
+  );
+});
+
 test('a patch of nothing changes nothing, and applying a patch twice changes nothing more', () => {
   const live = { metadata: { labels: { a: '1' } }, spec: { containers: [container('a', '1')] } };
   const patch = { metadata: { labels: { b: '2' } }, spec: { containers: [{ name: 'b', image: 'x' }] } };

@@ -183,8 +183,29 @@ function setOrder(
       : current === undefined
         ? (taken(change) as Json[])
         : mergeList(before, change as Json[], meta);
-  put(result, key, inOrder(merged, order, before, meta.mergeKey));
+  const serverOrder = afterDeletions(before, (change ?? []) as Json[], merged, meta.mergeKey);
+  put(result, key, inOrder(merged, order, serverOrder, meta.mergeKey));
   patch.delete(key);
+}
+
+/**
+ * What upstream takes the server's order from once elements were deleted: it deletes and appends in the list itself, so that
+ * as many new elements as there were deleted ones count as elements of the server.
+ */
+function afterDeletions(
+  before: readonly Json[],
+  change: readonly Json[],
+  merged: readonly Json[],
+  mergeKey: string,
+): readonly Json[] {
+  if (!change.some((item) => isJsonObject(item) && own(item, directive) === 'delete')) return before;
+  const names = (items: readonly Json[]): Set<string> =>
+    new Set(items.filter(isJsonObject).map((item) => textOf(own(item, mergeKey))));
+  const [old, left] = [names(before), names(merged)];
+  const nameOf = (item: Json): string => (isJsonObject(item) ? textOf(own(item, mergeKey)) : '');
+  const kept = before.filter((item) => left.has(nameOf(item)));
+  const added = change.filter((item) => left.has(nameOf(item)) && !old.has(nameOf(item)));
+  return [...kept, ...added].slice(0, before.length);
 }
 
 /** A value that is new to the object: its nulls and directives mean nothing there. */

@@ -13,13 +13,11 @@ function writeTypes() {
   const all = mkdtempSync(join(root, '.types-'));
   try {
     const compiler = join(root, 'node_modules/ts7/bin/tsc');
-    execFileSync(process.execPath, [
-      compiler,
-      '-p',
-      join(root, 'tools/tsconfig.types.json'),
-      '--outDir',
-      all,
-    ]);
+    const project = join(root, 'tools/tsconfig.types.json');
+    // what the compiler finds is to be read; npm takes what stands on standard output for its own
+    execFileSync(process.execPath, [compiler, '-p', project, '--outDir', all], {
+      stdio: ['ignore', process.stderr.fd, 'inherit'],
+    });
     const wanted = ['exports/api', 'exports/client', 'exports/testing'];
     for (const name of wanted) {
       // Written for others, who resolve what their program will import.

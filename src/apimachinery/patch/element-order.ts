@@ -70,7 +70,7 @@ export function assertFollows(patch: readonly Json[], order: readonly Json[], me
       at++;
     if (at >= order.length)
       throw unclassified(
-        `The order in patch list:\n${goValue(patch)}\n doesn't match $setElementOrder list:\n${goValue(order)}\n`,
+        `The order in patch list:\n${goValue([...patch])}\n doesn't match $setElementOrder list:\n${goValue([...order])}\n`,
       );
     at++;
   }

@@ -118,6 +118,20 @@ test('cut, padded and random bytes are refused or read, never a crash of another
   );
 });
 
+test('JSON within a message is as deep as a body may be, and no deeper', () => {
+  const revision = { apiVersion: 'apps/v1', kind: 'ControllerRevision' };
+  const ofDepth = (depth: number): Uint8Array => {
+    let data: Json = {};
+    for (let i = 1; i < depth; i++) data = [data];
+    return encodeProtobuf(scheme, { ...revision, revision: 1, data: { data } });
+  };
+  assert.ok(decodeProtobuf(scheme, ofDepth(480), revision));
+  for (const depth of [500, 3_000])
+    assert.throws(() => decodeProtobuf(scheme, ofDepth(depth), revision), {
+      message: 'exceeded max depth',
+    });
+});
+
 test('a watch frame begins with its length', () => {
   const frame = encodeWatchFrame('ADDED', Uint8Array.of(1, 2, 3));
   assert.equal(new DataView(frame.buffer).getUint32(0), frame.length - 4);

@@ -1,7 +1,10 @@
 // How much one object may consist of. One thread works on it step by step: these bounds are what keeps the steps short.
-import { StatusError } from './errors.ts';
+import { badRequest, StatusError } from './errors.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject } from './json-access.ts';
+
+/** Deeper than any kind, and than any stack of ours could bear. */
+export const maxJsonDepth = 500;
 
 export interface ObjectBounds {
   /** Values of all depths. */
@@ -35,7 +38,7 @@ export const tooManyMembers = (): StatusError =>
   tooLarge(`the limit is ${maxMembers} keys in one map; use several objects`);
 
 /**
- * Throws StatusError 413. Ownership is counted by itself: the server adds to it, and what it has stored must be what it
+ * Throws StatusError 413, and 400 for what is nested deeper than a body may be. Ownership is counted by itself: the server adds to it, and what it has stored must be what it
  * takes again.
  */
 export function assertBounded(object: JsonObject, bounds: ObjectBounds): void {
@@ -46,9 +49,9 @@ export function assertBounded(object: JsonObject, bounds: ObjectBounds): void {
     const value = object[key]!;
     if (key === 'metadata' && isObject(value)) {
       const { managedFields = null, ...metadata } = value;
-      count(metadata, counter);
-      count(managedFields, { bounds, left: bounds.values, members: bounds.textMembers });
-    } else count(value, counter);
+      count(metadata, counter, 2);
+      count(managedFields, { bounds, left: bounds.values, members: bounds.textMembers }, 3);
+    } else count(value, counter, 2);
   }
 }
 
@@ -59,16 +62,18 @@ interface Counter {
   readonly members: number;
 }
 
-function count(value: Json, counter: Counter): void {
+/** `depth`: of the value, where the object has 1. */
+function count(value: Json, counter: Counter, depth: number): void {
   if (--counter.left < 0) throw tooManyValues(counter.bounds);
   if (typeof value !== 'object' || value === null) return;
+  if (depth > maxJsonDepth) throw badRequest('json: exceeded max depth');
   if (Array.isArray(value)) {
-    for (const item of value) count(item, counter);
+    for (const item of value) count(item, counter, depth + 1);
     return;
   }
   let members = 0;
   for (const key in value) {
     if (++members > counter.members) throw tooManyMembers();
-    count(value[key]!, counter);
+    count(value[key]!, counter, depth + 1);
   }
 }

@@ -4,7 +4,13 @@ import { parseSteps } from '../../base/json-steps.ts';
 import { maxShownPath, shownPath } from '../../base/shown-path.ts';
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json } from '../declaration.ts';
-import { definitionBounds, type ObjectBounds, tooManyMembers, tooManyValues } from '../object-bounds.ts';
+import {
+  definitionBounds,
+  maxJsonDepth,
+  type ObjectBounds,
+  tooManyMembers,
+  tooManyValues,
+} from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
 import { parseLongNumbers } from './json-numbers.ts';
 import { syntaxError } from './json-syntax-error.ts';
@@ -15,20 +21,21 @@ export interface ParsedJson {
   readonly duplicateFields: readonly string[];
 }
 
-/** Deeper than any kind, and than any stack of ours could bear. */
-const maxJsonDepth = 500;
-
 /** Throws DecodeError in Go's words, and StatusError 413 for a text of more values than an object and its ownership may have. */
-export const parseJsonText = (text: string, bounds: ObjectBounds = definitionBounds): ParsedJson =>
-  atOnce(parseJsonTextSteps(text, bounds));
+export const parseJsonText = (
+  text: string,
+  bounds: ObjectBounds = definitionBounds,
+  maxDepth: number = maxJsonDepth,
+): ParsedJson => atOnce(parseJsonTextSteps(text, bounds, maxDepth));
 
 /** The same in steps, for large texts. */
 export function* parseJsonTextSteps(
   text: string,
   bounds: ObjectBounds = definitionBounds,
+  maxDepth: number = maxJsonDepth,
 ): Steps<ParsedJson> {
   const scan = scanStructure(text);
-  if (scan.depth > maxJsonDepth) throw new DecodeError('exceeded max depth');
+  if (scan.depth > maxDepth) throw new DecodeError('exceeded max depth');
   if (scan.values > bounds.textValues) throw tooManyValues(bounds);
   if (scan.widest >= bounds.textMembers) throw tooManyMembers();
   yield;

@@ -1,8 +1,9 @@
 // Protobuf messages to JSON objects, as the plan of their type says. Fields the type lacks are passed over.
 import { isZeroScalar, type Json, type JsonObject } from '../../json.ts';
+import { definitionBounds, maxJsonDepth } from '../../object-bounds.ts';
 import type { PlanNode, PlanSource, StructPlan } from '../../plan.ts';
 import { DecodeError } from '../../schema-errors.ts';
-import { readJson } from '../json-numbers.ts';
+import { parseJsonText } from '../json-text.ts';
 import { bytesToBase64 } from './base64.ts';
 import type { MessageField, MessagePlan } from './message-plan.ts';
 import { messagePlan, structOf } from './message-plan.ts';
@@ -167,7 +168,7 @@ function readSpecial(
     default:
       return node.special === 'json' && node.type.includes('JSONSchemaPropsOr')
         ? readSchemaChoice(plans, node.type, parts, depth)
-        : parseRaw(bytesAt(1));
+        : parseRaw(bytesAt(1), depth);
   }
 }
 
@@ -190,12 +191,16 @@ function collect(reader: ProtoReader): Parts {
   return { numbers, bytes };
 }
 
-function parseRaw(bytes: Uint8Array | undefined): Json | undefined {
+/** JSON within a message, at most as deep as the same object as a JSON body: each message is an object in a list or a map at most. */
+function parseRaw(bytes: Uint8Array | undefined, depth: number): Json | undefined {
   if (!bytes || bytes.length === 0) return undefined;
+  const maxDepth = maxJsonDepth - 2 * (depth + 1);
   try {
-    return readJson(text.decode(bytes));
-  } catch {
-    throw new DecodeError('raw value is not JSON');
+    return parseJsonText(text.decode(bytes), definitionBounds, maxDepth).value;
+  } catch (error) {
+    if (error instanceof DecodeError && error.message === 'exceeded max depth') throw error;
+    if (error instanceof DecodeError) throw new DecodeError('raw value is not JSON');
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 // JSON as Go's encoder writes it, which keeps it out of the way of HTML.
+import { isWorthIndenting } from './indentation.ts';
 
 /** Of a text that is JSON, or a piece of one. */
 export const htmlSafe = (json: string): string =>
@@ -7,6 +8,8 @@ export const htmlSafe = (json: string): string =>
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-/** `indent`: spaces of each level, for people. */
+/** `indent`: spaces of each level, for people; what would be little else than spaces stays in one line. */
 export const htmlSafeJson = (value: unknown, indent?: number): string =>
-  htmlSafe(JSON.stringify(value, undefined, indent));
+  htmlSafe(
+    JSON.stringify(value, undefined, indent !== undefined && isWorthIndenting(value) ? indent : undefined),
+  );

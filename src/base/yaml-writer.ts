@@ -1,4 +1,5 @@
 // Writes JSON values as YAML in one pass, as Go's sigs.k8s.io/yaml lays it out: keys in order, lists not indented.
+import { isWorthIndenting } from './indentation.ts';
 
 /** Plain scalars that no YAML 1.1 or 1.2 reader takes for anything but this text. */
 const plain = /^[A-Za-z_/][\w./-]*(?:[: ][\w./-]+)*$/;
@@ -9,8 +10,10 @@ const unprintable = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 /** Lines that a literal block keeps as they are. */
 const literal = /^(?:[\u0021-\u007e][\u0020-\u007e]*)?(?:\n[\u0020-\u007e]*)+$/;
 
-const quoted = (text: string): string =>
-  JSON.stringify(text).replaceAll(unprintable, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const flow = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(unprintable, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const quoted: (text: string) => string = flow;
 
 function textOf(text: string, indent: string): string {
   if (plain.test(text) && !notText.test(text)) return text;
@@ -63,7 +66,13 @@ function map(object: Readonly<Record<string, unknown>>, indent: string): string 
 const block = (value: unknown, indent: string): string =>
   Array.isArray(value) ? list(value, indent) : map(value as Record<string, unknown>, indent);
 
+/** What would be little else than spaces is written as JSON, which is YAML, too. */
 export function writeYaml(value: unknown): string {
+  if (!isWorthIndenting(value)) return `${flow(value)}\n`;
   const short = inline(value, '  ');
   return short === undefined ? block(value, '') : `${short}\n`;
 }
+
+/** As the only element of a list. */
+export const writeYamlItem = (value: unknown): string =>
+  isWorthIndenting(value) ? list([value], '') : `- ${flow(value)}\n`;

@@ -301,4 +301,26 @@ describe('one request of a tenant does not stall the server', () => {
     const map = configMap('large', {}, { data: { a: 'x\ny"'.repeat(mebibyte / 4 - 256) } });
     assert.equal((await server.ask('POST', path, map)).status, 201);
   });
+
+  it('an object of lists in lists is answered about as large as it is, and gets no deeper by patches', async () => {
+    const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+    const url = '/apis/apps/v1/namespaces/default/controllerrevisions';
+    const name = 'nested';
+    const data = `{"deep":${nested(300)},"many":[${many(80, () => nested(470)).join(',')}]}`;
+    const body = Buffer.from(`{"metadata":{"name":"${name}"},"revision":1,"data":${data}}`);
+    assert.equal((await server.ask('POST', url, body)).status, 201);
+    const lists = [`${url}/${name}?pretty=true`, `${url}?pretty=true`];
+    const accepts = ['application/yaml', 'application/json;pretty=1'];
+    for (const asked of lists)
+      for (const accept of accepts) {
+        const { status, text } = await server.ask('GET', asked, undefined, { accept });
+        assert.deepEqual([status, text.length < mebibyte], [200, true], `${asked} ${accept} ${text.length}`);
+      }
+    const where = `/data/deep${'/0'.repeat(299)}`;
+    const deeper = [{ op: 'add', path: `${where}/-`, value: JSON.parse(nested(300)) as object }];
+    const answer = await server.ask('PATCH', `${url}/${name}`, deeper, {
+      contentType: 'application/json-patch+json',
+    });
+    assert.deepEqual([answer.status, answer.message], [400, 'json: exceeded max depth']);
+  });
 });

@@ -1,7 +1,7 @@
 // A list in pieces: what stands before the objects, each object by itself, and what stands after them.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { htmlSafeJson } from '../../base/html-safe-json.ts';
-import { writeYaml } from '../../base/yaml-writer.ts';
+import { writeYaml, writeYamlItem } from '../../base/yaml-writer.ts';
 
 /** The body is head, items with separators between them, and tail. */
 export interface ListWriter {
@@ -42,7 +42,7 @@ export function yamlList(shell: JsonObject, key: string): ListWriter {
     fields.length === 0 ? '' : writeYaml(Object.fromEntries(fields));
   return {
     head: Buffer.from(`${text(before)}${key}:\n`),
-    item: (object) => Buffer.from(writeYaml([object])),
+    item: (object) => Buffer.from(writeYamlItem(object)),
     separator: nothing,
     tail: Buffer.from(text(after)),
   };

@@ -9,6 +9,7 @@ import { backoffMs } from '../base/backoff.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { isPodReady } from '../component-helpers/pod-status.ts';
 import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
@@ -220,7 +221,12 @@ class JobSync {
     await this.#track(counts);
     const removed = counts.active.length - active.length;
     const status = this.#status(
-      { ...counts, active, terminating: counts.terminating + removed },
+      {
+        ...counts,
+        active,
+        ready: active.filter(isPodReady).length,
+        terminating: counts.terminating + removed,
+      },
       outcome,
       now,
     );
@@ -272,7 +278,8 @@ class JobSync {
           conditions,
           jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', now),
         );
-      if (suspended || status.startTime === undefined) status.startTime = rfc3339(now);
+      // Suspended it has no start; one that it has all the same can't be moved while it runs.
+      status.startTime ??= rfc3339(now);
     }
     if (outcome !== undefined) {
       const { type, reason, message } = outcome;
@@ -281,6 +288,7 @@ class JobSync {
       // The end is only said when no pod runs any more.
       if (counts.active.length === 0 && counts.terminating === 0) {
         conditions = withConditionLast(conditions, jobCondition(type, 'True', reason, message, now));
+        status.startTime ??= rfc3339(now);
         if (type === 'Complete') status.completionTime = rfc3339(now);
       }
     }

@@ -23,6 +23,14 @@ async function end({ client }: ControllersCluster, pod: Pod, phase: 'Succeeded' 
     await client.update(pods, { ...fresh, status: { ...fresh.status, phase } }, { subresource: 'status' });
   });
 }
+async function ready({ client }: ControllersCluster, pod: Pod): Promise<void> {
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  await retryOnConflict(async () => {
+    const fresh = await client.get(pods, { name: pod.metadata.name, namespace });
+    const status = { ...fresh.status, phase: 'Running', conditions };
+    await client.update(pods, { ...fresh, status }, { subresource: 'status' });
+  });
+}
 const running = (pod: Pod): boolean =>
   pod.status?.phase !== 'Succeeded' &&
   pod.status?.phase !== 'Failed' &&
@@ -96,6 +104,8 @@ describe('job-controller', () => {
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
     await client.create(jobs, job('later', { parallelism: 2, completions: 2 }));
     await until(pods, (l) => l.list(namespace).filter(running).length === 2, 'two pods');
+    for (const pod of (await client.list(pods, { namespace })).items) await ready(cluster, pod);
+    await until(jobs, (l) => l.get('later', namespace)?.status?.ready === 2, 'ready pods');
     const suspend = (value: boolean): Promise<unknown> =>
       retryOnConflict(async () => {
         const fresh = await client.get(jobs, { name: 'later', namespace });
@@ -111,9 +121,54 @@ describe('job-controller', () => {
       'suspension',
     );
     await until(pods, (l) => l.list(namespace).filter(running).length === 0, 'no pods');
+    // Somebody gave it a start all the same: it can't be moved once the job runs.
+    await retryOnConflict(async () => {
+      const fresh = await client.get(jobs, { name: 'later', namespace });
+      const status = { ...fresh.status, startTime: '2026-01-01T00:00:00Z' };
+      await client.update(jobs, { ...fresh, status }, { subresource: 'status' });
+    });
     await suspend(false);
     await until(pods, (l) => l.list(namespace).filter(running).length === 2, 'two pods again');
+    const isResumed = (c: { readonly type: string; readonly status: string }): boolean =>
+      c.type === 'Suspended' && c.status === 'False';
+    await until(jobs, (l) => l.get('later', namespace)?.status?.conditions?.some(isResumed), 'resumption');
     assert.equal((await client.get(jobs, { name: 'later', namespace })).status?.failed, undefined);
+  });
+
+  it('fails also while it is suspended, with a time of its start', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await until(serviceaccounts, (l) => l.get('default', namespace), 'its service account');
+    const { metadata, spec } = await client.create(jobs, job('held', { suspend: true, backoffLimit: 0 }));
+    const ownerReferences = [
+      { apiVersion: 'batch/v1', kind: 'Job', name: 'held', uid: metadata.uid!, controller: true },
+    ];
+    const finalizers = ['batch.kubernetes.io/job-tracking'];
+    const { labels } = spec.template.metadata!;
+    // One that ran would be taken away at once: it becomes the Job's when it has ended.
+    const pod = await client.create(pods, {
+      metadata: { name: 'left', namespace, finalizers },
+      spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] },
+    } as unknown as Pod);
+    await end(cluster, pod, 'Failed');
+    await retryOnConflict(async () => {
+      const fresh = await client.get(pods, { name: 'left', namespace });
+      await client.update(pods, {
+        ...fresh,
+        metadata: { ...fresh.metadata, labels, ownerReferences },
+      } as Pod);
+    });
+    const failed = (c: { readonly type: string }): boolean => c.type === 'Failed';
+    const over = await until(
+      jobs,
+      (l) => {
+        const held = l.get('held', namespace);
+        return held?.status?.conditions?.some(failed) && held;
+      },
+      'failure',
+    );
+    assert.match(over.status?.startTime ?? '', /^2/);
   });
 
   it('the pods of a deleted job go, and its namespace too, without any kubelet', async (t) => {

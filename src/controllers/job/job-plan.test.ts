@@ -88,6 +88,15 @@ describe('countPods', () => {
       [2, [1, 2], ['a', 'c']],
     );
   });
+  it('gives up no index that another of its pods has completed', () => {
+    const spec = { completionMode: 'Indexed', completions: 2, backoffLimitPerIndex: 0 };
+    const c = counts(job(spec), [
+      pod('a', { phase: 'Failed', index: 0 }),
+      pod('b', { phase: 'Succeeded', index: 0 }),
+      pod('c', { phase: 'Failed', index: 1 }),
+    ]);
+    assert.deepEqual([[...c.completedIndexes], [...c.failedIndexes]], [[0], [1]]);
+  });
 });
 
 describe('podChanges', () => {

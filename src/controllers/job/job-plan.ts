@@ -114,7 +114,8 @@ export function countPods({ job, pods, released }: JobView): JobCounts {
   const failures = indexFailures(job, pods);
   return {
     active,
-    failedIndexes: failedIndexes(job, pods, failures),
+    // What one pod of an index has done no other undoes.
+    failedIndexes: failedIndexes(job, pods, failures).difference(completedIndexes),
     indexFailures: failures,
     failJob: pods
       .filter((pod) => hasFailed(job, pod))

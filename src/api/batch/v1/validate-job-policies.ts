@@ -19,6 +19,7 @@ import type {
   PodFailurePolicyRule,
   SuccessPolicyRule,
 } from '../../generated/types/batch-v1.ts';
+import { countIndexes } from './index-list.ts';
 
 const maxRules = 20;
 const maxExitCodes = 255;
@@ -155,27 +156,4 @@ function successRuleErrors(rule: Decoded<SuccessPolicyRule>, at: string, complet
       ),
     );
   return errors;
-}
-
-/** How many indexes `1,3-5` names, or why it is no such list. */
-function countIndexes(text: string, completions: number): number | string {
-  if (text === '') return 0;
-  let last = -1;
-  let total = 0;
-  for (const part of text.split(',')) {
-    const limits = part.split('-');
-    if (limits.length > 2)
-      return `the fragment ${JSON.stringify(part)} violates the requirement that an index interval can have at most two parts separated by '-'`;
-    for (const limit of limits) {
-      if (!/^[+]?[0-9]+$/.test(limit))
-        return `cannot convert string to integer for index: ${JSON.stringify(limit)}`;
-      if (Number(limit) >= completions) return `too large index: ${JSON.stringify(limit)}`;
-    }
-    const [from = 0, to = from] = limits.map(Number);
-    if (limits.length === 2 && from >= to) return `non-increasing order, previous: ${from}, current: ${to}`;
-    if (last >= from) return `non-increasing order, previous: ${last}, current: ${from}`;
-    total += to - from + 1;
-    last = to;
-  }
-  return total;
 }

@@ -19,6 +19,7 @@ import type { CronJob, CronJobSpec, Job, JobSpec } from '../../generated/types/b
 import type { Container, PodTemplateSpec } from '../../generated/types/core-v1.ts';
 import { cronScheduleError } from './cron-schedule.ts';
 import { validateFailurePolicy, validateSuccessPolicy } from './validate-job-policies.ts';
+import { validateJobStatus } from './validate-job-status.ts';
 
 const counts = [
   'parallelism',
@@ -167,8 +168,7 @@ export function validateJob(job: Decoded<Job>): Errors {
 }
 
 export function validateJobUpdate(job: Decoded<Job>, old: Decoded<Job>, subresource: string): Errors {
-  const status = countsErrors(job);
-  if (subresource === 'status') return status;
+  if (subresource === 'status') return validateJobStatus(job, old);
   const [s, before] = [job.spec ?? {}, old.spec ?? {}];
   return [
     ...newErrors(ownSpecErrors(job), () => ownSpecErrors(old)),
@@ -185,11 +185,6 @@ const kept = [
   'managedBy',
   'successPolicy',
 ] as const;
-
-const countsErrors = ({ status = {} }: Decoded<Job>): Errors =>
-  (['active', 'succeeded', 'failed', 'ready', 'terminating'] as const).flatMap((name) =>
-    nonNegative(`status.${name}`, status[name]),
-  );
 
 /** A Job with indexes grows and shrinks as a whole. */
 function completionsChange(s: Decoded<JobSpec>, before: Decoded<JobSpec>): Errors {

@@ -2,6 +2,7 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { ageOf } from '../../../apimachinery/human-duration.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { dnsLabel } from '../../../apimachinery/validation/names.ts';
 import { namedWorkloadWarnings, podTemplateWarnings, templateWarnings } from '../../core/v1/pod-warnings.ts';
 import { claimSpecWarnings } from '../../core/v1/volume-warnings.ts';
 import type {
@@ -95,6 +96,8 @@ function statefulSetWarnings({ spec = {} }: Decoded<StatefulSet>, old?: Decoded<
 
 const statefulSet: KindBehaviour<StatefulSet> = {
   hasGeneration: true,
+  // Its pods are called after it, and their hosts after them.
+  nameRule: dnsLabel,
   strategy: {
     applyDefaults: statefulSetDefaults,
     warnings: statefulSetWarnings,

@@ -2,7 +2,14 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { changedFields, nonNegative, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
+import {
+  changedFields,
+  nonNegative,
+  oneOf,
+  optional,
+  unchanged,
+} from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel } from '../../../apimachinery/validation/names.ts';
 import {
   intOrPercent,
   isZeroCount,
@@ -88,12 +95,13 @@ export function validateStatefulSet(statefulSet: Decoded<StatefulSet>): Errors {
       errors.push(
         ...oneOf(`spec.persistentVolumeClaimRetentionPolicy.${when}`, retention[when], ['Delete', 'Retain']),
       );
-  errors.push(
+  return [
+    ...errors,
     ...replicasErrors(statefulSet, 'statefulset'),
+    ...nonNegative('spec.ordinals.start', s.ordinals?.start),
+    ...optional('spec.serviceName', s.serviceName, dnsLabel),
     ...validateSelectorAndTemplate(statefulSet, 'statefulset'),
-  );
-  errors.push(...nonNegative('spec.ordinals.start', s.ordinals?.start));
-  return errors;
+  ];
 }
 
 function rollingErrors(rolling: Decoded<RollingUpdateStatefulSetStrategy>, at: string): Errors {

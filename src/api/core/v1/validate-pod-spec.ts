@@ -1,6 +1,6 @@
 // A PodSpec, in a pod or in the template of a workload.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { duplicate, forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
+import { duplicate, forbidden, invalid, required, tooLong } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { ipErrors } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
@@ -68,6 +68,7 @@ export function validatePodSpec(podSpec: Decoded<PodSpec>, path: string, more?: 
   errors.push(...validateGates(podSpec.schedulingGates, `${path}.schedulingGates`));
   if ((podSpec.schedulingGates ?? []).length > 0 && podSpec.nodeName)
     errors.push(forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared'));
+  if (podSpec.hostnameOverride !== undefined) errors.push(...hostnameOverrideErrors(podSpec, path));
   errors.push(...optional(`${path}.serviceAccountName`, podSpec.serviceAccountName, dnsSubdomain));
   errors.push(...optional(`${path}.nodeName`, podSpec.nodeName, dnsSubdomain));
   const deadline = podSpec.activeDeadlineSeconds;
@@ -95,6 +96,22 @@ export function validatePodSpec(podSpec: Decoded<PodSpec>, path: string, more?: 
     ...validateHostProcess(podSpec, path),
   );
   return errors;
+}
+
+const maxHostname = 64;
+
+/** A name that is no longer than the kernel takes, and the only one that the pod is given. */
+function hostnameOverrideErrors(podSpec: Decoded<PodSpec>, path: string): Errors {
+  const { hostnameOverride = '', setHostnameAsFQDN, hostNetwork } = podSpec;
+  const field = `${path}.hostnameOverride`;
+  return [
+    ...(setHostnameAsFQDN === true
+      ? [forbidden(field, 'may not be specified when setHostnameAsFQDN is true')]
+      : []),
+    ...(hostNetwork === true ? [forbidden(field, 'may not be specified when hostNetwork is true')] : []),
+    ...(hostnameOverride.length > maxHostname ? [tooLong(field, maxHostname)] : []),
+    ...each(field, hostnameOverride, dnsSubdomain),
+  ];
 }
 
 /** What is the node's own can't be seen with users that are not. Upstream writes two of the names so. */
@@ -185,7 +202,9 @@ function dnsErrors(podSpec: Decoded<PodSpec>, path: string): Errors {
 function hostAliasErrors(aliases: readonly Decoded<HostAlias>[] | undefined, path: string): Errors {
   return (aliases ?? []).flatMap((alias, i) => [
     ...each(`${path}[${i}].ip`, alias.ip ?? '', ipErrors),
-    ...(alias.hostnames ?? []).flatMap((name) => each(`${path}[${i}].hostnames`, name, dnsSubdomain)),
+    ...(alias.hostnames ?? []).flatMap((name, j) =>
+      each(`${path}[${i}].hostnames[${j}]`, name, dnsSubdomain),
+    ),
   ]);
 }
 

@@ -3,6 +3,7 @@ import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';
 import { createdCell, nameCell } from '../../meta/row-cells.ts';
+import { formatWarnings } from './format-warnings.ts';
 import {
   validateCustomResourceDefinition,
   validateCustomResourceDefinitionStatus,
@@ -20,6 +21,7 @@ export const apiextensionsV1: GroupBehaviours<{ customresourcedefinitions: Custo
     row: (o) => [nameCell(o), createdCell(o)],
     strategy: {
       validate: validateCustomResourceDefinition,
+      warnings: formatWarnings,
       validateUpdate: (o, old, { subresource }) =>
         subresource === 'status'
           ? validateCustomResourceDefinitionStatus(o)

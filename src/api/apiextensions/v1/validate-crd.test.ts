@@ -5,6 +5,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { fieldErrorText } from '../../../apimachinery/field-error.ts';
 import type { JsonObject } from '../../../apimachinery/json.ts';
 import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';
+import { formatWarnings } from './format-warnings.ts';
 import { validateCustomResourceDefinition, validateCustomResourceDefinitionUpdate } from './validate-crd.ts';
 
 type Crd = Decoded<CustomResourceDefinition>;
@@ -299,4 +300,32 @@ test('a stored definition with a fault that no rule waives may change elsewhere,
     validateCustomResourceDefinitionUpdate(next, old).map(({ field }) => field),
     ['spec.scope'],
   );
+});
+
+test('formats that nobody knows are told once, and those of before not again', () => {
+  const known = {
+    at: { type: 'string', format: 'date-time' },
+    name: { type: 'string', format: 'k8s-short-name' },
+    any: { format: 'uuid4' },
+    small: { type: 'integer', format: 'int32' },
+    ratio: { type: 'number', format: 'double' },
+  };
+  const unknown = {
+    odd: { type: 'string', format: 'int32' },
+    list: { type: 'array', items: { type: 'integer', format: 'uint8' } },
+    flag: { type: 'boolean', format: 'date' },
+    map: { type: 'object', additionalProperties: { type: 'string', format: 'int32' } },
+  };
+  const before = definition([version(object({ ...known, odd: unknown.odd }))]);
+  const now = definition([version(object({ ...known, ...unknown }))]);
+  assert.deepEqual(formatWarnings(definition([version(object(known))]), undefined), []);
+  assert.deepEqual(formatWarnings(now, undefined), [
+    'unrecognized format "int32"',
+    'unrecognized format "uint8"',
+    'unrecognized format "date"',
+  ]);
+  assert.deepEqual(formatWarnings(now, before), [
+    'unrecognized format "uint8"',
+    'unrecognized format "date"',
+  ]);
 });

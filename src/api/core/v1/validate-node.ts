@@ -31,9 +31,13 @@ const amountErrors = ({ status = {} }: Decoded<Node>): Errors =>
     ),
   );
 
-/** Beside the rules of every Node. */
-export function validateNodeUpdate(node: Decoded<Node>, old: Decoded<Node>): Errors {
-  const errors: Errors = [];
+/** Beside the rules of every Node, which are not asked of its status. */
+export function validateNodeUpdate(
+  node: Decoded<Node>,
+  old: Decoded<Node>,
+  { subresource }: { readonly subresource: string },
+): Errors {
+  const errors: Errors = subresource === 'status' ? amountErrors(node) : [];
   const seen = new Set<string>();
   (node.status?.addresses ?? []).forEach((address, i) => {
     const key = `${address.type ?? ''}\n${address.address ?? ''}`;

@@ -1,10 +1,32 @@
 // The kinds of flowcontrol.apiserver.k8s.io/v1.
+import type { StrategyContext } from '../../../apimachinery/declaration.ts';
 import { ensured } from '../../../apimachinery/decoded.ts';
+import { duplicate, required } from '../../../apimachinery/field-error.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { type Errors, repeated } from '../../../apimachinery/validation/checks.ts';
 import type { FlowSchema, PriorityLevelConfiguration } from '../../generated/types/flowcontrol-v1.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
 import { validateFlowSchema } from './validate-flow-schema.ts';
 import { validatePriorityLevel } from './validate-priority-level.ts';
+
+interface WithConditions {
+  readonly status?:
+    | { readonly conditions?: readonly { readonly type?: string | undefined }[] | undefined }
+    | undefined;
+}
+
+/** Conditions are told apart by their types. */
+function statusErrors({ status }: WithConditions, _old: object, { subresource }: StrategyContext): Errors {
+  const types = subresource === 'status' ? (status?.conditions ?? []).map(({ type = '' }) => type) : [];
+  const again = repeated(types);
+  return types.flatMap((type, i) => {
+    const field = `status.conditions[${i}].type`;
+    return [
+      ...(again.has(i) ? [duplicate(field, type)] : []),
+      ...(type === '' ? [required(field, 'must not be empty')] : []),
+    ];
+  });
+}
 
 export const flowcontrolV1: GroupBehaviours<{
   flowschemas: FlowSchema;
@@ -29,6 +51,7 @@ export const flowcontrolV1: GroupBehaviours<{
         if ((s.matchingPrecedence ?? 0) === 0) s.matchingPrecedence = 1000;
       },
       validate: validateFlowSchema,
+      validateUpdate: statusErrors,
     },
   },
   prioritylevelconfigurations: {
@@ -67,6 +90,7 @@ export const flowcontrolV1: GroupBehaviours<{
         if ((queuing.queueLengthLimit ?? 0) === 0) queuing.queueLengthLimit = 50;
       },
       validate: validatePriorityLevel,
+      validateUpdate: statusErrors,
     },
   },
 };

@@ -21,6 +21,7 @@ import {
   validateStorageClass,
   validateStorageClassUpdate,
   validateVolumeAttachment,
+  validateVolumeAttachmentStatus,
   validateVolumeAttachmentUpdate,
   validateVolumeAttributesClass,
   validateVolumeAttributesClassUpdate,
@@ -100,7 +101,7 @@ const volumeAttachment: KindBehaviour<VolumeAttachment> = {
   strategy: {
     validate: validateVolumeAttachment,
     validateUpdate: (o, old, { subresource }) =>
-      subresource === '' ? validateVolumeAttachmentUpdate(o, old) : [],
+      subresource === '' ? validateVolumeAttachmentUpdate(o, old) : validateVolumeAttachmentStatus(o),
   },
   row: (o, now) => [
     nameCell(o),

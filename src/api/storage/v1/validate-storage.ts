@@ -26,6 +26,7 @@ import type {
   TokenRequest,
   VolumeAttachment,
   VolumeAttributesClass,
+  VolumeError,
 } from '../../generated/types/storage-v1.ts';
 
 const maxParameters = 512;
@@ -121,6 +122,35 @@ export const validateVolumeAttachmentUpdate = (
   o: Decoded<VolumeAttachment>,
   old: Decoded<VolumeAttachment>,
 ): Errors => unchanged('spec', o.spec, old.spec);
+
+const byteLength = (text: string): number => new TextEncoder().encode(text).length;
+const maxVolumeErrorMessage = 1024;
+const maxVolumeErrorCode = 2147483647;
+const maxAttachmentMetadata = 256 * 1024;
+
+function volumeErrors(at: string, { message = '', errorCode }: Decoded<VolumeError>): Errors {
+  return [
+    ...(byteLength(message) > maxVolumeErrorMessage ? [tooLong(`${at}.message`, maxVolumeErrorMessage)] : []),
+    ...(errorCode !== undefined && (errorCode < 0 || errorCode > maxVolumeErrorCode)
+      ? [invalid(`${at}.errorCode`, errorCode, `must be between 0 and ${maxVolumeErrorCode}, inclusive`)]
+      : []),
+  ];
+}
+
+export function validateVolumeAttachmentStatus({ status = {} }: Decoded<VolumeAttachment>): Errors {
+  const { attachmentMetadata = {}, attachError, detachError } = status;
+  const at = 'status.attachmentMetadata';
+  const errors: Errors = [];
+  let size = 0;
+  for (const [key, value = ''] of Object.entries(attachmentMetadata)) {
+    errors.push(...each(`${at}.${key}`, key.toLowerCase(), qualifiedNameErrors));
+    size += byteLength(key) + byteLength(value);
+  }
+  if (size > maxAttachmentMetadata) errors.push(tooLong(at, maxAttachmentMetadata));
+  if (attachError !== undefined) errors.push(...volumeErrors('status.attachError', attachError));
+  if (detachError !== undefined) errors.push(...volumeErrors('status.detachError', detachError));
+  return errors;
+}
 
 export function validateCsiNode(node: Decoded<CSINode>): Errors {
   const names = new Set<string>();

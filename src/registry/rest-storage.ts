@@ -72,25 +72,33 @@ const deviceEntries = (['deviceclasses', 'resourceclaims', 'resourceclaimtemplat
   (resource): [string, RestHandler] => [restKey('resource.k8s.io', resource), deviceSelectors(resource)],
 );
 
+const scales = (
+  [
+    ['', 'replicationcontrollers', 'plain'],
+    ['apps', 'deployments', 'selector'],
+    ['apps', 'replicasets', 'selector'],
+    ['apps', 'statefulsets', 'selector'],
+  ] as const
+).map(([group, resource, form]): [string, RestHandler] => [
+  restKey(group, resource, 'scale'),
+  scaleView({ group, resource }, form),
+]);
+
 /** `more` are handlers of the composition: exec, log, portforward, proxy. */
 export function restStorage(deps: RegistryDependencies, more: RestStorage = new Map()): RestStorage {
   const { live, random, authorizer, signer } = deps;
   const authorization = 'authorization.k8s.io';
   const authentication = 'authentication.k8s.io';
-  const scale = scaleView('selector');
   const registration = 'admissionregistration.k8s.io';
   const entries: [string, RestHandler][] = [
     [restKey('', 'bindings'), podBinding],
     [restKey('', 'componentstatuses'), createComponentStatuses(deps.componentHealth)],
     [restKey('', 'pods', 'binding'), podBinding],
     [restKey('', 'pods', 'eviction'), createPodEviction(live)],
-    [restKey('', 'replicationcontrollers', 'scale'), scaleView('plain')],
     [restKey('', 'serviceaccounts', 'token'), createServiceAccountToken({ signer, random })],
     [restKey('', 'services'), { hooks: createServiceHooks(deps.services) }],
     [restKey('apiextensions.k8s.io', 'customresourcedefinitions'), definitionRules],
-    [restKey('apps', 'deployments', 'scale'), scale],
-    [restKey('apps', 'replicasets', 'scale'), scale],
-    [restKey('apps', 'statefulsets', 'scale'), scale],
+    ...scales,
     [
       restKey(registration, 'mutatingwebhookconfigurations'),
       webhookConditions('MutatingWebhookConfiguration'),

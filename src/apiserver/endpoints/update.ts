@@ -2,6 +2,8 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import type { ApiResponse } from '../http.ts';
 import { decodeBody, maxBodyBytes, targetOf } from '../registry/decode-body.ts';
+import { ensureMeta } from '../registry/object-meta.ts';
+import { checkIdentity } from '../registry/update-object.ts';
 import { createCheck, type EndpointRequest, writeOptions } from './endpoint.ts';
 import { respondStored } from './object-response.ts';
 
@@ -10,9 +12,11 @@ export async function updateEndpoint(request: EndpointRequest): Promise<ApiRespo
   const body = await context.readBody(maxBodyBytes);
   const read = (): Promise<JsonObject> => decodeBody(context, body, targetOf(declaration), deps);
   let fresh: JsonObject | undefined = await read();
-  const { namespace, name } = context.info;
+  const { name } = context.info;
+  const namespace = declaration.namespaced ? context.info.namespace : '';
+  checkIdentity(store, { namespace, name }, ensureMeta(fresh));
   const outcome = await store.update(
-    declaration.namespaced ? namespace : '',
+    namespace,
     name,
     () => {
       // A second attempt must not see what the first one prepared.

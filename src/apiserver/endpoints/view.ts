@@ -21,7 +21,10 @@ import {
   readObject,
 } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
+import { ensureMeta } from '../registry/object-meta.ts';
+import { checkStoragePreconditions } from '../registry/storage-preconditions.ts';
 import type { SubresourceView } from '../registry/stored-resource.ts';
+import { checkIdentity } from '../registry/update-object.ts';
 import { applyYaml, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondObject } from './object-response.ts';
 import { assertAppliedKind, parsePatch, patchTypesOf, strictProblems, tellRepeated } from './patch.ts';
@@ -64,7 +67,13 @@ export async function serveView(
 }
 
 /** The parent with what `next` says, of the revision that it names. */
-function changedParent(view: SubresourceView, parent: JsonObject, next: JsonObject): JsonObject {
+function changedParent(
+  { context, store }: EndpointRequest,
+  view: SubresourceView,
+  parent: JsonObject,
+  next: JsonObject,
+): JsonObject {
+  checkIdentity(store, context.info, ensureMeta(next));
   const revision = str(meta(next)['resourceVersion']);
   const applied = view.apply(parent, next);
   const metadata = { ...meta(applied) };
@@ -77,9 +86,16 @@ async function sentView(
   target: DecodeTarget,
   view: SubresourceView,
 ): Promise<Change> {
-  const { context, deps } = request;
+  const { context, declaration, deps, store } = request;
   const object = await readObject(context, target, deps);
-  return (parent) => changedParent(view, parent, copyJson(object));
+  const { name } = context.info;
+  const namespace = declaration.namespaced ? context.info.namespace : '';
+  checkIdentity(store, { namespace, name }, ensureMeta(object));
+  const { uid } = meta(object);
+  return (parent) => {
+    checkStoragePreconditions({ declaration, namespace, name }, meta(parent), { uid });
+    return changedParent(request, view, parent, copyJson(object));
+  };
 }
 
 async function patchedView(
@@ -109,6 +125,7 @@ async function patchedView(
   return async (parent) => {
     const live = copyJson(view.get(parent));
     return changedParent(
+      request,
       view,
       parent,
       decoded(await patchedObject(request, live, { type, patch, of: target.type })),
@@ -125,10 +142,11 @@ interface AppliedView {
 
 /** Upstream's ScaleHandler: the apply is one of the view, with the owners of the one field that the view can change. */
 function appliedParent(
-  { context, deps }: EndpointRequest,
+  request: EndpointRequest,
   { target, view, patch, decoded }: AppliedView,
   parent: JsonObject,
 ): JsonObject {
+  const { context, deps } = request;
   if (!isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
   if (deps.fields === undefined) throw unsupportedMediaType([]);
   const copy = assertAppliedKind(copyJson(patch), target, context.info);
@@ -156,7 +174,7 @@ function appliedParent(
       }),
     ),
   );
-  const changed = changedParent(view, parent, result);
+  const changed = changedParent(request, view, parent, result);
   const entries = parentEntries(managedFields, paths, {
     entries: meta(result)['managedFields'],
     apiVersion: str(parent['apiVersion']),

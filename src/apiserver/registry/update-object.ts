@@ -18,6 +18,7 @@ import {
   specChanged,
   validateObjectMetaUpdate,
 } from './object-meta.ts';
+import { checkStoragePreconditions, preconditionFailed, type WrittenPlace } from './storage-preconditions.ts';
 import type { Stored, StoredResource, UpdateOptions } from './stored-resource.ts';
 import { untilWritten } from './until-written.ts';
 import {
@@ -75,10 +76,9 @@ async function createInstead(store: StoredResource, request: UpdateRequest): Pro
   const object = await request.change(undefined);
   const metadata = ensureMeta(object);
   if (str(metadata['uid']) !== '')
-    throw conflict(
-      declaration,
-      request.name,
-      preconditionText(store, request, `UID in precondition: ${str(metadata['uid'])}, UID in object meta: `),
+    throw preconditionFailed(
+      placeOf(store, request),
+      `UID in precondition: ${str(metadata['uid'])}, UID in object meta: `,
     );
   if (!['', '0'].includes(str(metadata['resourceVersion']))) throw missing;
   delete metadata['resourceVersion'];
@@ -87,23 +87,25 @@ async function createInstead(store: StoredResource, request: UpdateRequest): Pro
   return { ...stored, created: true };
 }
 
-const preconditionText = (store: StoredResource, request: UpdateRequest, text: string): string => {
-  const { storage } = store.declaration;
-  const place = request.namespace === '' ? request.name : `${request.namespace}/${request.name}`;
-  return `StorageError: invalid object, Code: 4, Key: /registry/${storage.group === '' || !storage.group.includes('.') ? '' : `${storage.group}/`}${storage.resource}/${place}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${text}`;
-};
+const placeOf = (
+  { declaration }: StoredResource,
+  { namespace, name }: Pick<UpdateRequest, 'namespace' | 'name'>,
+): WrittenPlace => ({ declaration, namespace, name });
 
 /** Names in the body and in the path must be the same. */
-function checkIdentity(store: StoredResource, request: UpdateRequest, metadata: JsonObject): void {
+export function checkIdentity(
+  store: Pick<StoredResource, 'declaration'>,
+  request: Pick<UpdateRequest, 'namespace' | 'name'>,
+  metadata: JsonObject,
+): void {
+  checkNamespace(store.declaration, request.namespace, metadata);
   const name = str(metadata['name']);
-  if (name === '') metadata['name'] = request.name;
-  else if (name !== request.name)
+  if (name === '')
+    throw badRequest(
+      `the name of the object (${request.name} based on URL) was undeterminable: name must be provided`,
+    );
+  if (name !== request.name)
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`);
-  if (!store.declaration.namespaced) return;
-  const namespace = str(metadata['namespace']);
-  if (namespace === '') metadata['namespace'] = request.namespace;
-  else if (namespace !== request.namespace)
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
 /** For the change to do with as it said. A large one is read again, in turns: a copy would be one long step. */
@@ -278,18 +280,7 @@ function checkRevision(
   metadata: JsonObject,
   oldMeta: JsonObject,
 ): void {
-  const { declaration } = store;
-  const uid = str(metadata['uid']);
-  if (uid !== '' && uid !== oldMeta['uid'])
-    throw conflict(
-      declaration,
-      request.name,
-      preconditionText(
-        store,
-        request,
-        `UID in precondition: ${uid}, UID in object meta: ${str(oldMeta['uid'])}`,
-      ),
-    );
+  checkStoragePreconditions(placeOf(store, request), oldMeta, { uid: metadata['uid'] });
   checkResourceVersion(store, request, metadata, oldMeta);
 }
 

@@ -1,6 +1,6 @@
 // The scale subresource: a workload seen as a number of replicas.
 import type { ColumnDefinition, JsonObject } from '../../apimachinery/declaration.ts';
-import { invalidObject } from '../../apimachinery/errors.ts';
+import { conflict, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import { ageOf } from '../../apimachinery/human-duration.ts';
 import { meta, num, obj, spec, status, str } from '../../apimachinery/json-access.ts';
@@ -26,7 +26,10 @@ const table: TableForm = {
 };
 
 /** `plain`: the selector is a map of labels (replication controllers), not a LabelSelector. */
-export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
+export function scaleView(
+  { group, resource }: { readonly group: string; readonly resource: string },
+  selectorForm: 'selector' | 'plain',
+): RestHandler {
   const selectorOf = (parent: JsonObject): string =>
     selectorForm === 'plain'
       ? formatLabels(obj(spec(parent).selector) as Record<string, string>)
@@ -55,6 +58,13 @@ export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
             invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
           ]);
         }
+        const [asked, uid] = [str(meta(view).uid), str(meta(parent).uid)];
+        if (asked !== '' && asked !== uid)
+          throw conflict(
+            { group, resource: `${resource}/scale` },
+            str(meta(parent).name),
+            `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${uid}`,
+          );
         return { ...parent, spec: { ...spec(parent), replicas } };
       },
       replicasPath: (parent, apiVersion) =>

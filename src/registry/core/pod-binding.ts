@@ -3,7 +3,9 @@ import type { Binding, Pod, PodCondition } from '../../api/generated/types/core-
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, conflict, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, notSupported, required } from '../../apimachinery/field-error.ts';
+import { meta } from '../../apimachinery/json-access.ts';
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
+import { checkStoragePreconditions } from '../../apiserver/registry/storage-preconditions.ts';
 import { rfc3339 } from '../../base/clock.ts';
 
 const bindingResource = { group: '', resource: 'pods/binding' };
@@ -20,12 +22,6 @@ function bind(pod: Pod, binding: Binding, name: string, now: string): Pod {
   const refuse = (why: string): never => {
     throw conflict(bindingResource, name, why);
   };
-  const uid = binding.metadata?.uid;
-  if (uid !== undefined && uid !== '' && uid !== pod.metadata?.uid) {
-    refuse(
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata?.uid ?? ''}`,
-    );
-  }
   if (pod.metadata?.deletionTimestamp !== undefined) {
     refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
   }
@@ -59,14 +55,19 @@ async function create(request: RestRequest): Promise<RestAnswer> {
   if (name !== named) throw badRequest('name in URL does not match name in Binding object');
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'Binding' }, name, errors);
   const now = rfc3339(request.clock.now());
-  await request
-    .store('', 'pods')
-    .update(
-      request.namespace,
-      name,
-      (pod) => bind(pod as unknown as Pod, binding, name, now) as unknown as JsonObject,
-      { subresource: 'binding', dryRun: request.dryRun },
-    );
+  const { namespace, dryRun } = request;
+  const store = request.store('', 'pods');
+  const place = { declaration: store.declaration, namespace, name };
+  const { uid, resourceVersion } = binding.metadata ?? {};
+  await store.update(
+    namespace,
+    name,
+    (pod) => {
+      checkStoragePreconditions(place, meta(pod!), { uid, resourceVersion });
+      return bind(pod as unknown as Pod, binding, name, now) as unknown as JsonObject;
+    },
+    { subresource: 'binding', dryRun },
+  );
   return { status: 201, object: created };
 }
 

@@ -18,6 +18,7 @@ export interface TokenSigner {
   sign(claims: Readonly<Record<string, unknown>>): string;
 }
 
+const kindOfRequest = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const defaultSeconds = 3600;
 const minimumSeconds = 600;
 const maximumSeconds = 2 ** 32;
@@ -38,11 +39,14 @@ function validate(wanted: TokenRequestSpec): FieldError[] {
   return [];
 }
 
-const nameErrors = ({ metadata }: TokenRequest, account: Named): FieldError[] => {
-  const name = metadata?.name ?? '';
-  const fits = name === '' || name === account.name;
-  return fits ? [] : [invalid('metadata.name', name, 'must match the service account name if specified')];
-};
+/** Of its namespace the endpoint has made sure. */
+function checkName(asked: JsonObject, name: string): void {
+  const own = nameOf(asked);
+  if (own !== '' && own !== name)
+    throw invalidObject(kindOfRequest, name, [
+      invalid('metadata.name', own, 'must match the service account name if specified'),
+    ]);
+}
 
 interface Named {
   readonly name: string;
@@ -94,14 +98,13 @@ export function createServiceAccountToken(deps: {
 }): RestHandler {
   const create = async (request: RestRequest): Promise<RestAnswer> => {
     const { signer } = deps;
+    checkName(request.object ?? {}, request.name);
     const asked = (request.object ?? {}) as unknown as TokenRequest;
     const wanted = asked.spec ?? { audiences: [] };
     const store = request.store('', 'serviceaccounts');
     const account = identity(store.served(store.cached(request.namespace, request.name).value));
-    const errors = [...nameErrors(asked, account), ...validate(wanted)];
-    if (errors.length > 0) {
-      throw invalidObject({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', errors);
-    }
+    const errors = validate(wanted);
+    if (errors.length > 0) throw invalidObject(kindOfRequest, '', errors);
     const reference = wanted.boundObjectRef;
     const bound = reference === undefined ? {} : boundClaims(request, reference);
     const named = wanted.audiences ?? [];

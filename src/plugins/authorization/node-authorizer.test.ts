@@ -32,6 +32,20 @@ live.put(pods, {
   metadata: { name: 'other', namespace: 'a' },
   spec: { nodeName: 'n2', containers: [], volumes: [{ name: 's', secret: { secretName: 'theirs' } }] },
 });
+// A node says such pods itself.
+live.put(pods, {
+  metadata: { name: 'mirror', namespace: 'a', annotations: { 'kubernetes.io/config.mirror': 'x' } },
+  spec: {
+    nodeName: 'n1',
+    serviceAccountName: 'admin',
+    containers: [],
+    volumes: [
+      { name: 's', secret: { secretName: 'wanted' } },
+      { name: 'c', configMap: { name: 'wanted' } },
+      { name: 'd', persistentVolumeClaim: { claimName: 'wanted' } },
+    ],
+  },
+});
 live.put(persistentvolumeclaims, {
   metadata: { name: 'data', namespace: 'a' },
   spec: { volumeName: 'pv1' },
@@ -120,6 +134,13 @@ test("a neighbour's are not", async () => {
   assert.equal(await ask('list secrets a'), 'No Object name found');
   assert.equal(await ask('list secrets'), 'can only read namespaced object of this type');
   assert.equal(await ask('update secrets a mounted'), 'can only read resources of this type');
+});
+
+test('a mirror pod gives its node nothing but itself', async () => {
+  for (const what of ['get secrets', 'get configmaps', 'get persistentvolumeclaims'])
+    assert.equal(await ask(`${what} a wanted`), unrelated, what);
+  assert.equal(await ask('create serviceaccounts/token a admin'), unrelated);
+  assert.equal(await ask('get pods a mirror'), 'allow');
 });
 
 test('pods and nodes are listed only for itself', async () => {

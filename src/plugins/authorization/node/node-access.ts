@@ -43,8 +43,11 @@ export interface NodeAccess {
 }
 
 export function createNodeAccess(live: LiveObjects): NodeAccess {
+  /** Mirror pods are the node's own word: what they name, it may not read for that. */
   const podsOf = (node: string): readonly Pod[] =>
-    live.list(pods, { field: { name: 'spec.nodeName', value: node } });
+    live
+      .list(pods, { field: { name: 'spec.nodeName', value: node } })
+      .filter(({ metadata }) => metadata?.annotations?.['kubernetes.io/config.mirror'] === undefined);
 
   /** A claim may name any volume: whose it is, the volume says. As upstream's graph, which follows `claimRef` alone. */
   const volumesOf = (node: string): { namespace: string; volume: PersistentVolume }[] =>

@@ -1,4 +1,5 @@
 // Brings quantities and times to the one form that the API stores, as Go's types do when they are read and written.
+import { readRfc3339 } from '../base/rfc3339.ts';
 import type { Json } from './declaration.ts';
 import { canonicalizeQuantity as quantityText } from './quantity.ts';
 import { DecodeError } from './schema-errors.ts';
@@ -19,14 +20,15 @@ const quantityFormat =
 /** Whole numbers without trailing zeroes are canonical as they are. */
 const simpleInteger = (text: string): string => (text.endsWith('000') ? quantityText(text) : text);
 
-const rfc3339Text = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const plainTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 function parseTime(text: string, layout: string): number {
-  const ms = rfc3339Text.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(ms)) return ms;
+  const read = readRfc3339(text);
+  if (typeof read === 'number') return read;
+  const shown = JSON.stringify(text);
+  if (read !== undefined) throw new DecodeError(`parsing time ${shown}: ${read} out of range`);
   throw new DecodeError(
-    `parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: cannot parse ${JSON.stringify(text)} as "2006"`,
+    `parsing time ${shown} as ${JSON.stringify(layout)}: cannot parse ${shown} as "2006"`,
   );
 }
 
@@ -39,6 +41,6 @@ export function canonicalTime(text: string): string {
 /** metav1.MicroTime: UTC, six digits. */
 export function canonicalMicroTime(text: string): string {
   const ms = parseTime(text, '2006-01-02T15:04:05.000000Z07:00');
-  const fraction = (/\.(\d+)/.exec(text)?.[1] ?? '').padEnd(6, '0').slice(0, 6);
+  const fraction = (/[.,](\d+)/.exec(text)?.[1] ?? '').padEnd(6, '0').slice(0, 6);
   return `${new Date(ms).toISOString().slice(0, 19)}.${fraction}Z`;
 }

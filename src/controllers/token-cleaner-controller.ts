@@ -2,6 +2,7 @@
 import { secrets } from '../api/generated/resources.ts';
 import type { Secret } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { readRfc3339 } from '../base/rfc3339.ts';
 import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 
@@ -10,8 +11,8 @@ function expiresAt({ type, data, metadata }: Secret): number | undefined {
   if (type !== 'bootstrap.kubernetes.io/token' || metadata.namespace !== 'kube-system') return undefined;
   const text = Buffer.from(data?.['expiration'] ?? '', 'base64').toString('utf8');
   if (text === '') return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? 0 : at;
+  const at = readRfc3339(text);
+  return typeof at === 'number' ? at : 0;
 }
 
 export const tokenCleanerController: Controller = defineController({

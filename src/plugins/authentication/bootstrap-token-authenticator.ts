@@ -3,6 +3,7 @@ import { secrets } from '../../api/generated/resources.ts';
 import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
+import { readRfc3339 } from '../../base/rfc3339.ts';
 import { equalSecrets } from '../../crypto/digests.ts';
 
 const tokenForm = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
@@ -30,8 +31,9 @@ export function createBootstrapTokenAuthenticator(deps: {
       }
       const expiration = value('expiration');
       if (expiration !== '') {
-        const at = Date.parse(expiration);
-        if (Number.isNaN(at) || at <= deps.clock.now()) return refused('the bootstrap token has expired');
+        const at = readRfc3339(expiration);
+        if (typeof at !== 'number' || at <= deps.clock.now())
+          return refused('the bootstrap token has expired');
       }
       if (value('usage-bootstrap-authentication') !== 'true') {
         return refused('the bootstrap token is not for authentication');

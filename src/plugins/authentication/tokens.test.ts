@@ -119,8 +119,12 @@ test('a bootstrap token needs the right secret, type, use and time', async () =>
   assert.match(await verdict(tokens, token), /not allowed/);
   put({ expiration: new Date(now - 1000).toISOString() });
   assert.match(await verdict(tokens, token), /expired/);
-  put({ expiration: 'soon' });
-  assert.match(await verdict(tokens, token), /expired/);
+  for (const expiration of ['soon', '9999', 'Jan 1, 9999', '9999-01-01', '9999-02-30T00:00:00Z']) {
+    put({ expiration });
+    assert.match(await verdict(tokens, token), /expired/, expiration);
+  }
+  put({ expiration: '9999-01-01T00:00:00+01:00' });
+  assert.match(await verdict(tokens, token), /^system:bootstrap:abcdef/);
   put({ 'usage-bootstrap-authentication': 'false' });
   assert.match(await verdict(tokens, token), /not for authentication/);
   put({}, 'Opaque');

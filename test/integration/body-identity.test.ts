@@ -109,3 +109,17 @@ test('a binding binds the pod that it was made for, in the revision that it name
   );
   assert.equal((await bind({ uid, resourceVersion })).status, 201);
 });
+
+test('a request for a token is one of the account that it names by its uid, and the answer names it', async () => {
+  const accounts = '/api/v1/namespaces/default/serviceaccounts';
+  const { uid = '' } = metaOf(await cluster.ask('POST', accounts, { metadata: { name: 'robot' } }));
+  const token = (metadata: object): Promise<Answer> =>
+    cluster.ask('POST', `${accounts}/robot/token`, { metadata, spec: {} });
+  assert.deepEqual(said(await token({ uid: 'other' })), [
+    409,
+    `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "robot": the UID in the token request (other) does not match the UID of the service account (${uid})`,
+  ]);
+  const answer = await token({ uid });
+  assert.equal(answer.status, 201, answer.text);
+  assert.equal(metaOf(answer)['uid'], uid);
+});

@@ -276,3 +276,35 @@ test('a binding and a request for a token name whom their address names', async 
     /metadata\.name: Invalid value: "q": must match the service account name if specified$/,
   );
 });
+
+test('a policy about a request for a token sees what is asked for by default: audiences, and whose it is', async () => {
+  const accounts = '/api/v1/namespaces/default/serviceaccounts';
+  assert.equal((await ask('POST', accounts, { metadata: { name: 'robot' } })).status, 201);
+  made.push(`${accounts}/robot`);
+  const matchConstraints = {
+    resourceRules: [
+      {
+        operations: ['CREATE'],
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        resources: ['serviceaccounts/token'],
+      },
+    ],
+  };
+  await enforce('audiences', {
+    matchConstraints,
+    validations: [
+      { expression: "!object.spec.audiences.exists(a, a.startsWith('https://kubernetes'))", message: 'ours' },
+      { expression: "object.metadata.name == 'robot' && object.metadata.namespace == 'default'" },
+      { expression: 'has(object.metadata.uid) && has(object.metadata.creationTimestamp)' },
+    ],
+  });
+  const token = (spec: JsonObject): Promise<Answer> => ask('POST', `${accounts}/robot/token`, { spec });
+  const refused = await token({});
+  assert.deepEqual(
+    [refused.status, / denied request: ours$/.test(refused.message)],
+    [422, true],
+    refused.text,
+  );
+  assert.equal((await token({ audiences: ['elsewhere'] })).status, 201);
+});

@@ -28,7 +28,7 @@ export function serveRest(request: EndpointRequest, handler: RestHandler): Promi
   if (verb !== 'create' && verb !== 'get' && verb !== 'list' && verb !== 'update' && verb !== 'delete')
     return undefined;
   const serve = handler[verb];
-  return serve && answer(request, verb, serve, handler.bodyVersions);
+  return serve && answer(request, verb, serve, handler);
 }
 
 function restRequest(
@@ -76,7 +76,7 @@ async function answer(
   request: EndpointRequest,
   verb: Verb,
   serve: NonNullable<RestHandler['create']>,
-  otherVersions: RestHandler['bodyVersions'],
+  { bodyVersions: otherVersions, complete }: RestHandler,
 ): Promise<ApiResponse> {
   const { context, store, deps } = request;
   let object: JsonObject | undefined;
@@ -84,7 +84,7 @@ async function answer(
     object = await readObject(context, { ...bodyTarget(request), otherVersions }, deps);
     // What admission judges is what the request is about, whatever the body says.
     if (verb === 'create') checkNamespace(request.declaration, context.info.namespace, ensureMeta(object));
-    object = await admitted(request, store, verb, object);
+    object = await admitted(request, store, verb, object, complete);
   }
   const answered = await serve(restRequest(request, object));
   if (verb === 'list' && !isWholeResponse(answered))
@@ -112,8 +112,13 @@ async function admitted(
   store: ResourceStore,
   verb: 'create' | 'update',
   object: JsonObject,
+  complete: RestHandler['complete'],
 ): Promise<JsonObject> {
   const { context, declaration } = request;
+  const completed = (made: JsonObject): JsonObject =>
+    verb === 'create' && complete !== undefined
+      ? complete({ ...restRequest(request, undefined), object: made })
+      : made;
   const admission = admissionRequest(
     store,
     {
@@ -128,10 +133,12 @@ async function admitted(
     },
     writeOptions(context),
   );
-  if (!admission) return object;
+  if (!admission) return completed(object);
   await store.deps.admission.admit(admission);
+  const judged = completed(admission.object ?? object);
+  admission.object = judged;
   await store.deps.admission.validate(admission);
-  return admission.object ?? object;
+  return judged;
 }
 
 async function connect(request: EndpointRequest, handler: RestHandler): Promise<ApiResponse> {

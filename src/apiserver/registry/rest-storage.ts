@@ -36,6 +36,11 @@ export interface RestHandler {
   /** Upstream's GroupVersionAcceptor: what else a body may say to be of, besides the version that is declared. */
   readonly bodyVersions?: readonly string[];
   readonly create?: Serve;
+  /**
+   * What a create makes of the object between mutating and validating admission, so that policies see what it will be.
+   * `object` is its own to change. Throws StatusError.
+   */
+  readonly complete?: (request: RestRequest & { readonly object: JsonObject }) => JsonObject;
   readonly get?: Serve;
   readonly list?: Serve;
   readonly update?: Serve;

@@ -1,5 +1,5 @@
 // TokenRequest: signs a token for a service account, bound to a pod, secret or node if asked.
-import type { TokenRequest, TokenRequestSpec } from '../../api/generated/types/authentication-v1.ts';
+import type { TokenRequestSpec } from '../../api/generated/types/authentication-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, conflict, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
@@ -26,8 +26,7 @@ const maximumSeconds = 2 ** 32;
 const projectedSeconds = 3607;
 const extendedSeconds = 365 * 24 * 3600;
 
-function validate(wanted: TokenRequestSpec): FieldError[] {
-  const seconds = wanted.expirationSeconds ?? defaultSeconds;
+function validate(seconds: TokenRequestSpec['expirationSeconds'] = defaultSeconds): FieldError[] {
   if (seconds < minimumSeconds) {
     return [invalid('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes')];
   }
@@ -40,12 +39,20 @@ function validate(wanted: TokenRequestSpec): FieldError[] {
 }
 
 /** Of its namespace the endpoint has made sure. */
-function checkName(asked: JsonObject, name: string): void {
+function checkIdentity(asked: JsonObject, account: Named): void {
+  const { name } = account;
   const own = nameOf(asked);
   if (own !== '' && own !== name)
     throw invalidObject(kindOfRequest, name, [
       invalid('metadata.name', own, 'must match the service account name if specified'),
     ]);
+  const uid = str(meta(asked).uid);
+  if (uid !== '' && uid !== account.uid)
+    throw conflict(
+      { group: kindOfRequest.group, resource: kindOfRequest.kind },
+      name,
+      `the UID in the token request (${uid}) does not match the UID of the service account (${account.uid})`,
+    );
 }
 
 interface Named {
@@ -92,63 +99,70 @@ function boundClaims(
   return { pod: found, node: node === undefined ? { name: nodeName } : identity(node) };
 }
 
+const accountOf = ({ store, namespace, name }: RestRequest): Named => {
+  const accounts = store('', 'serviceaccounts');
+  return identity(accounts.served(accounts.cached(namespace, name).value));
+};
+
 export function createServiceAccountToken(deps: {
   readonly signer: TokenSigner;
   readonly random: Random;
 }): RestHandler {
-  const create = async (request: RestRequest): Promise<RestAnswer> => {
-    const { signer } = deps;
-    checkName(request.object ?? {}, request.name);
-    const asked = (request.object ?? {}) as unknown as TokenRequest;
-    const wanted = asked.spec ?? { audiences: [] };
-    const store = request.store('', 'serviceaccounts');
-    const account = identity(store.served(store.cached(request.namespace, request.name).value));
-    const errors = validate(wanted);
-    if (errors.length > 0) throw invalidObject(kindOfRequest, '', errors);
-    const reference = wanted.boundObjectRef;
-    const bound = reference === undefined ? {} : boundClaims(request, reference);
-    const named = wanted.audiences ?? [];
-    const audiences = named.length > 0 ? named : [...signer.audiences];
-    const longest = signer.maxExpirationSeconds ?? Number.POSITIVE_INFINITY;
-    const asksSeconds = Number(wanted.expirationSeconds ?? defaultSeconds);
-    const seconds = Math.min(asksSeconds, longest);
-    const nowSeconds = Math.floor(request.clock.now() / 1000);
-    const forServer = audiences.every((audience) => signer.audiences.includes(audience));
-    const extended =
-      signer.extendExpiration && 'pod' in bound && asksSeconds === projectedSeconds && forServer;
-    const token = signer.sign({
-      aud: audiences,
-      exp: nowSeconds + (extended ? Math.min(extendedSeconds, longest) : seconds),
-      iat: nowSeconds,
-      iss: signer.issuer,
-      jti: deps.random.uuid(),
-      'kubernetes.io': {
-        namespace: request.namespace,
-        ...bound,
-        serviceaccount: account,
-        ...(extended ? { warnafter: nowSeconds + seconds } : {}),
-      },
-      nbf: nowSeconds,
-      sub: `system:serviceaccount:${request.namespace}:${request.name}`,
-    });
-    return {
-      status: 201,
-      object: {
-        kind: 'TokenRequest',
-        apiVersion: 'authentication.k8s.io/v1',
-        metadata: {
-          name: request.name,
-          namespace: request.namespace,
-          creationTimestamp: rfc3339(request.clock.now()),
-        },
-        spec: {
-          audiences,
-          expirationSeconds: seconds,
-          boundObjectRef: reference === undefined ? null : { ...reference },
-        },
-        status: { token, expirationTimestamp: rfc3339((nowSeconds + seconds) * 1000) },
-      },
-    };
+  const { signer, random } = deps;
+  return {
+    complete: (request) => completed(request, signer),
+    create: (request) => signed(request, signer, random),
   };
-  return { create };
+}
+
+/** What is asked for by default is said, so that a policy about audiences or accounts sees them. */
+function completed(request: RestRequest & { readonly object: JsonObject }, signer: TokenSigner): JsonObject {
+  const { object, namespace, clock } = request;
+  const account = accountOf(request);
+  checkIdentity(object, account);
+  const wanted = spec(object);
+  const { audiences: named = [], expirationSeconds } = wanted as Partial<TokenRequestSpec>;
+  const audiences = named.length > 0 ? [...named] : [...signer.audiences];
+  const { status: _, ...rest } = object;
+  const metadata = { ...meta(object), ...account, namespace, creationTimestamp: rfc3339(clock.now()) };
+  const errors = validate(expirationSeconds);
+  if (errors.length > 0) throw invalidObject(kindOfRequest, '', errors);
+  return { ...rest, metadata, spec: { ...wanted, audiences } };
+}
+
+function signed(request: RestRequest, signer: TokenSigner, random: Random): RestAnswer {
+  const object = request.object ?? {};
+  const { boundObjectRef: reference, audiences = [], expirationSeconds } = spec(object) as TokenRequestSpec;
+  const bound = reference ? boundClaims(request, reference) : {};
+  const longest = signer.maxExpirationSeconds ?? Number.POSITIVE_INFINITY;
+  const asksSeconds = Number(expirationSeconds ?? defaultSeconds);
+  const seconds = Math.min(asksSeconds, longest);
+  const nowSeconds = Math.floor(request.clock.now() / 1000);
+  const forServer = audiences.every((audience) => signer.audiences.includes(audience));
+  const extended = signer.extendExpiration && 'pod' in bound && asksSeconds === projectedSeconds && forServer;
+  const token = signer.sign({
+    aud: audiences,
+    exp: nowSeconds + (extended ? Math.min(extendedSeconds, longest) : seconds),
+    iat: nowSeconds,
+    iss: signer.issuer,
+    jti: random.uuid(),
+    'kubernetes.io': {
+      namespace: request.namespace,
+      ...bound,
+      serviceaccount: accountOf(request),
+      ...(extended ? { warnafter: nowSeconds + seconds } : {}),
+    },
+    nbf: nowSeconds,
+    sub: `system:serviceaccount:${request.namespace}:${request.name}`,
+  });
+  return {
+    status: 201,
+    object: {
+      ...object,
+      kind: 'TokenRequest',
+      apiVersion: 'authentication.k8s.io/v1',
+      spec: { audiences, expirationSeconds: seconds, boundObjectRef: reference ? { ...reference } : null },
+      status: { token, expirationTimestamp: rfc3339((nowSeconds + seconds) * 1000) },
+    },
+  };
 }

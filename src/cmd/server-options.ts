@@ -1,5 +1,6 @@
 // The flags of `porthole server`, in the sections and the order in which kube-apiserver and kube-controller-manager show theirs.
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type PortRange, parsePortRange, usualNodePorts } from '../base/port-range.ts';
 import type { LogLevel } from '../component-base/logger.ts';
 import { defaultEventTtlMs } from '../controlplane/object-lifetimes.ts';
 import { withAdmission, withTolerationSeconds } from './admission-options.ts';
@@ -31,6 +32,7 @@ export interface ServerFlags extends EvictionFlags, CredentialFlags, AdmissionFl
   readonly advertiseAddress?: string;
   readonly extraSan: readonly string[];
   readonly serviceClusterIpRange: string;
+  readonly serviceNodePortRange?: PortRange;
   readonly clusterCidr: string;
   readonly clusterDns: string;
   readonly clusterDomain: string;
@@ -63,6 +65,15 @@ function count(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('not a number above 0');
   return value;
+}
+
+/** No text says what its absence says, as upstream. */
+function nodePorts(text: string): PortRange {
+  if (text.trim() === '') return usualNodePorts;
+  const range = parsePortRange(text);
+  if (typeof range === 'string') throw new InvalidArgumentError(range);
+  if (range.first === 0) throw new InvalidArgumentError('no node can have port 0');
+  return range;
 }
 
 const yearMs = 365 * 24 * 3_600_000;
@@ -173,7 +184,12 @@ const withServing = (command: Command): Command =>
 const withMisc = (command: Command): Command =>
   withProof(command)
     .addOption(durationOption('event-ttl', 'how long Events are kept', defaultEventTtlMs))
-    .option('--service-cluster-ip-range <cidr>', 'addresses of Services', serviceCidr);
+    .option('--service-cluster-ip-range <cidr>', 'addresses of Services', serviceCidr)
+    .option(
+      '--service-node-port-range <range>',
+      'ports of the nodes for Services that ask for one; default: 30000-32767',
+      nodePorts,
+    );
 
 const withLogs = (command: Command): Command =>
   command.addOption(

@@ -38,6 +38,7 @@ export function settingsOf(flags: ServerFlags): ServerSettings {
     advertiseAddress: advertise,
     extraSans: flags.extraSan,
     serviceCidr: flags.serviceClusterIpRange,
+    nodePorts: flags.serviceNodePortRange,
     clusterDomain: flags.clusterDomain,
     clusterName: flags.clusterName,
     admission: flags,

@@ -80,7 +80,6 @@ const absent: ReadonlyMap<string, Absent> = new Map([
   always('permit-address-sharing', "the port is this server's alone", 'false'),
   always('permit-port-sharing', "the port is this server's alone", 'false'),
   always('goaway-chance', 'connections are never sent away', '0'),
-  always('service-node-port-range', 'ports of Services are 30000 to 32767', '30000-32767'),
   always('shutdown-delay-duration', 'the end is never put off', '0', '0s'),
   always('shutdown-watch-termination-grace-period', 'watches end with the server', '0', '0s'),
   always('shutdown-send-retry-after', 'requests at the end are not sent away', 'false'),

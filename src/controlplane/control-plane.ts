@@ -21,6 +21,7 @@ import { type ApiServer, createApiServer } from '../apiserver/server.ts';
 import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
+import { type PortRange, usualNodePorts } from '../base/port-range.ts';
 import type { Random } from '../base/random.ts';
 import type { YamlBody } from '../base/yaml.ts';
 import type { Client } from '../client/client.ts';
@@ -78,6 +79,8 @@ export interface ControlPlaneOptions {
   readonly authorizers?: ((own: OwnAuthorizers) => readonly Authorizer[]) | undefined;
   readonly authorities: ClientAuthorities;
   readonly serviceCidr: string;
+  /** Default: 30000 to 32767. */
+  readonly nodePorts?: PortRange | undefined;
   readonly clusterDomain: string;
   /** Where nodes and pods reach this server. */
   readonly advertiseAddress: string;
@@ -152,8 +155,6 @@ export const loopbackUser: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 };
 
-const nodePortRange = { first: 30_000, last: 32_767 } as const;
-
 const settingsOf = (options: ControlPlaneOptions): AuthenticationSettings => options.authentication ?? {};
 
 function authenticationOf(options: ControlPlaneOptions, live: LiveObjects, api: () => ApiServer) {
@@ -198,7 +199,13 @@ function restOf(
   },
 ): Map<string, RestHandler> {
   const { random, log } = options;
-  const services = { live: parts.live, random, log, portRange: nodePortRange, ...claims };
+  const services = {
+    live: parts.live,
+    random,
+    log,
+    portRange: options.nodePorts ?? usualNodePorts,
+    ...claims,
+  };
   return new Map(
     restStorage({ ...parts, random, services, ...tokensAndHealth(options, identity) }, options.streaming),
   );

@@ -45,6 +45,7 @@ before(async () => {
         `apiserver.encryption-provider-config=${keys}`,
         'apiserver.enable-admission-plugins=AlwaysPullImages',
         'apiserver.anonymous-auth=false',
+        'apiserver.service-node-port-range=80-90',
         'controller-manager.node-eviction-rate=0.5',
         'kubelet.kube-reserved=cpu=250m,memory=256Mi',
       ),
@@ -82,6 +83,19 @@ async function pullPolicyOf(pod: string): Promise<string> {
   return cluster.kubectl.ok(['get', 'pod', pod, '-o', 'jsonpath={.spec.containers[0].imagePullPolicy}']);
 }
 
+/** A port of the nodes is one that the flag names, whether it is asked for or chosen; no other is. */
+async function portsHold(service: string, asked: number): Promise<void> {
+  const expose = ['create', 'service', 'nodeport', service, '--tcp=80'];
+  const portOf = (name: string): Promise<string> =>
+    cluster.kubectl.ok(['get', 'service', name, '-o', 'jsonpath={.spec.ports[0].nodePort}']);
+  await cluster.kubectl.ok([...expose, `--node-port=${asked}`]);
+  assert.equal(await portOf(service), String(asked));
+  await cluster.kubectl.ok(['create', 'service', 'nodeport', `${service}-any`, '--tcp=80']);
+  assert.match(await portOf(`${service}-any`), /^(8[0-9]|90)$/);
+  const { stderr } = await cluster.kubectl.run([...expose, '--node-port=30000', '--dry-run=server']);
+  assert.match(stderr, /provided port is not in the valid range\. The range of valid ports is 80-90/);
+}
+
 async function flagsHold(map: string): Promise<void> {
   await cluster.kubectl.ok(['create', 'configmap', map]);
   await eventually(() => assert.ok(audited(map)), { timeoutMs: 20_000 });
@@ -96,10 +110,11 @@ async function flagsHold(map: string): Promise<void> {
 }
 
 test(
-  'audit log, sealed Secrets, an admission plugin and reserved CPU are as the flags say',
+  'audit log, sealed Secrets, an admission plugin, ports of nodes and reserved CPU are as the flags say',
   limit,
   async () => {
     await flagsHold('first');
+    await portsHold('first', 80);
     const node = await cluster.kubectl.json<{
       status: { capacity: { cpu: string }; allocatable: { cpu: string } };
     }>(['get', 'node', 'linux-1']);

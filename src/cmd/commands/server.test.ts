@@ -65,6 +65,24 @@ test("flags of kube-apiserver's that ask for what is so are taken, others are re
   for (const [flag, message] of rows) assert.throws(() => parse(flag), { message });
 });
 
+test('ports of the nodes for Services may be others', () => {
+  const read = (...more: string[]): unknown =>
+    quiet()
+      .action(() => {})
+      .parse([...flags, ...more], { from: 'user' })
+      .opts()['serviceNodePortRange'];
+  assert.deepEqual(read('--service-node-port-range=80-90'), { first: 80, last: 90 });
+  assert.deepEqual(
+    [read(), read('--service-node-port-range=')],
+    [undefined, { first: 30_000, last: 32_767 }],
+  );
+  for (const [text, why] of [
+    ['90-80', /end port cannot be less than start port: 90-80$/],
+    ['0-80', /no node can have port 0$/],
+  ] as const)
+    assert.throws(() => read(`--service-node-port-range=${text}`), { message: why });
+});
+
 test('the first wait of the audit webhook is taken by its old name, too', () => {
   const read = (...more: string[]): unknown =>
     auditFlagsOf(

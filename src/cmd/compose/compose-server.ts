@@ -5,6 +5,7 @@ import { createScheme } from '../../api/scheme.ts';
 import type { HealthCheck } from '../../apiserver/healthz.ts';
 import { comparableIp } from '../../base/ip.ts';
 import { once } from '../../base/once.ts';
+import type { PortRange } from '../../base/port-range.ts';
 import { writeDurably } from '../../component-base/durable-file.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
@@ -44,6 +45,7 @@ export interface ServerOptions extends Omit<StoreOptions & FlagOptions, 'metrics
   readonly extraSans?: readonly string[];
   /** Default 10.96.0.0/16. */
   readonly serviceCidr?: string;
+  readonly nodePorts?: PortRange | undefined;
   /** Default cluster.local. */
   readonly clusterDomain?: string;
   readonly clusterName?: string;
@@ -258,6 +260,7 @@ function planeOptions(
     ],
     paths: (authorizer) => new Map([[backupPath, backupHandler({ storage, clock, authorizer })]]),
     approveKubeletServing: options.approveKubeletServing,
+    nodePorts: options.nodePorts,
     extendTokenExpiration: options.extendTokenExpiration,
     flowControl: options.flowControl,
     readYaml: (text) => yaml.read(text),

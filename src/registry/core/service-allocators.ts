@@ -6,6 +6,7 @@ import { invalid } from '../../apimachinery/field-error.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Undo } from '../../apiserver/registry/write-hooks.ts';
 import { parseIp } from '../../base/ip.ts';
+import type { PortRange } from '../../base/port-range.ts';
 import type { Random } from '../../base/random.ts';
 import { givesAddress } from '../../component-helpers/service-cidrs.ts';
 import type { Claims, Owner } from './claims.ts';
@@ -17,7 +18,7 @@ import { addressAt, rangeOf, readyPrefixes } from './service-ranges.ts';
 export interface AllocatorDeps extends ServiceClaims {
   readonly live: LiveObjects;
   readonly random: Random;
-  readonly portRange: { readonly first: number; readonly last: number };
+  readonly portRange: PortRange;
 }
 
 /** For whom, and whether it is only asked what would be. */

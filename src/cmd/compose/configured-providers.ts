@@ -14,7 +14,6 @@ import { parseYaml } from '../../base/yaml.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { watchFile } from '../../component-base/watched-file.ts';
-import { sha256Hex } from '../../crypto/digests.ts';
 import { signingAlgorithms } from '../../crypto/json-web-keys.ts';
 import { bundleFault } from '../../crypto/subject.ts';
 import { compileClaimExpression } from '../../plugins/authentication/oidc/compile-claim-expression.ts';
@@ -22,6 +21,7 @@ import type { GetJson, KeysFetched } from '../../plugins/authentication/oidc/pro
 import { createOidcAuthenticator } from '../../plugins/authentication/oidc-authenticator.ts';
 import type { HttpsClient } from '../../wire/https-client.ts';
 import type { AuthenticationFlags } from './authentication-flags.ts';
+import { hashOf, keyFetches } from './key-fetches.ts';
 import { ofFlag } from './of-flag.ts';
 import { reloadMetrics } from './reload-metrics.ts';
 
@@ -73,6 +73,8 @@ export interface Current {
   readonly anonymous: AnonymousConfiguration | undefined;
   /** Whom it trusts, by their addresses. */
   readonly issuers: readonly string[];
+  /** Told of the looks for their keys. */
+  readonly keysFetched: KeysFetched;
 }
 
 function rulesOf(flags: AuthenticationFlags): ConfigurationRules {
@@ -86,45 +88,6 @@ function rulesOf(flags: AuthenticationFlags): ConfigurationRules {
       } catch (error) {
         return (error as Error).message;
       }
-    },
-  };
-}
-
-const hashOf = (text: string): string => (text === '' ? '' : `sha256:${sha256Hex(text)}`);
-
-/** What is told of looks for keys, for as long as their issuers are configured. */
-function keyFetches({ clock, metrics, serverId }: ConfiguredDependencies) {
-  const { keySets, keyLooks } = reloadMetrics(metrics);
-  const known = new Map<string, { readonly at: Map<'success' | 'failure', number>; keySet: string }>();
-  const labelsOf = (issuer: string) => ({
-    jwt_issuer_hash: hashOf(issuer),
-    apiserver_id_hash: hashOf(serverId),
-  });
-  const ends = [
-    keyLooks.add(() =>
-      [...known].flatMap(([issuer, { at }]) =>
-        [...at].map(([result, seconds]) => [{ ...labelsOf(issuer), result }, seconds] as const),
-      ),
-    ),
-    keySets.add(() =>
-      [...known]
-        .filter(([, { keySet }]) => keySet !== '')
-        .map(([issuer, { keySet }]) => [{ ...labelsOf(issuer), hash: hashOf(keySet) }, 1] as const),
-    ),
-  ];
-  const fetched: KeysFetched = (issuer, keySet) => {
-    const one = known.get(issuer) ?? { at: new Map(), keySet: '' };
-    known.set(issuer, one);
-    one.at.set(keySet === undefined ? 'failure' : 'success', clock.now() / 1000);
-    one.keySet = keySet ?? one.keySet;
-  };
-  return {
-    fetched,
-    keep(issuers: readonly string[]): void {
-      for (const issuer of known.keys()) if (!issuers.includes(issuer)) known.delete(issuer);
-    },
-    stop(): void {
-      for (const end of ends) end();
     },
   };
 }
@@ -144,9 +107,9 @@ function createCurrent(
     algorithms,
     keysFetched,
     observe: (issuer, result, seconds) =>
-      latency.observe({ result, jwt_issuer_hash: `sha256:${sha256Hex(issuer)}` }, seconds),
+      latency.observe({ result, jwt_issuer_hash: hashOf(issuer) }, seconds),
   });
-  return { tokens, anonymous, issuers: jwt.map(({ issuer }) => issuer?.url ?? '') };
+  return { tokens, anonymous, issuers: jwt.map(({ issuer }) => issuer?.url ?? ''), keysFetched };
 }
 
 /** The file's, now and after each change of it; one that can't be used changes nothing. `took`: what holds from now on. */
@@ -157,7 +120,7 @@ function followFile(
   { clock, log, metrics, serverId, everyMs = 60_000 }: ConfiguredDependencies,
 ): { readonly now: () => Current; stop(): void } {
   const { reloads, lastReload, configuration } = reloadMetrics(metrics);
-  const id = `sha256:${sha256Hex(serverId)}`;
+  const id = hashOf(serverId);
   const told = (status: 'success' | 'failure'): void => {
     reloads.inc({ status, apiserver_id_hash: id });
     lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
@@ -187,6 +150,7 @@ function followFile(
   let current: Current;
   try {
     current = make(watched.text);
+    took(current);
   } catch (error) {
     // Whoever can't start looks at nothing, and ends.
     watched.stop();
@@ -223,13 +187,13 @@ export function configuredProviders(
   deps: ConfiguredDependencies,
 ): ConfiguredProviders {
   const getJson = getJsonBy(client, deps.clock);
-  const fetches = keyFetches(deps);
+  const fetches = keyFetches(reloadMetrics(deps.metrics), deps);
   const { authenticationConfig: file, anonymousAuth } = flags;
   const rules = rulesOf(flags);
   if (file === undefined) {
     const jwt = provider === undefined ? [] : [provider];
     const checked = checkedAuthentication({ jwt }, rules);
-    const current = createCurrent(checked, algorithmsOf(flags), getJson, deps, fetches.fetched);
+    const current = createCurrent(checked, algorithmsOf(flags), getJson, deps, fetches.begin());
     return { now: () => current, stop: () => fetches.stop() };
   }
   const make = (text: string): Current => {
@@ -238,9 +202,9 @@ export function configuredProviders(
       throw new Error(
         '--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
       );
-    return createCurrent(configuration, signingAlgorithms, getJson, deps, fetches.fetched);
+    return createCurrent(configuration, signingAlgorithms, getJson, deps, fetches.begin());
   };
-  const took = ({ issuers }: Current): void => fetches.keep(issuers);
+  const took = ({ keysFetched, issuers }: Current): void => fetches.keep(keysFetched, issuers);
   const following = ofFlag('authentication-config', file, () => followFile(file, make, took, deps));
   return {
     now: following.now,

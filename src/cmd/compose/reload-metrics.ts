@@ -8,7 +8,7 @@ import {
   type ReadGauge,
 } from '../../component-base/metrics.ts';
 
-interface ReloadMetrics {
+export interface ReloadMetrics {
   readonly reloads: CounterMetric;
   readonly lastReload: GaugeMetric;
   readonly configuration: ReadGauge;

@@ -127,9 +127,12 @@ export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteRevi
           try {
             return await told(body, ending.signal);
           } catch (error) {
-            if (n >= tries || ending.signal.aborted || !isPassing(error as Error))
-              throw new ReviewError(error, resultOf(error, ending.signal));
-            await clock.sleep(waitMs, ending.signal);
+            const failed = new ReviewError(error, resultOf(error, ending.signal));
+            if (n >= tries || ending.signal.aborted || !isPassing(error as Error)) throw failed;
+            // Time may be over before the next try: what the last one said is why there is no verdict.
+            await clock.sleep(waitMs, ending.signal).catch(() => {
+              throw failed;
+            });
           }
         }
       } finally {

@@ -225,5 +225,7 @@ export function parseRevision(text: string): number {
 export function atLeast(cache: ResourceCache, resourceVersion: string): Promise<void> | undefined {
   if (resourceVersion === '') return cache.fresh();
   const revision = parseRevision(resourceVersion);
-  return revision > cache.currentRevision() ? cache.waitFor(revision) : undefined;
+  if (revision <= cache.currentRevision()) return undefined;
+  // A number of Node has not the last digits of the largest.
+  return cache.waitFor(revision, resourceVersion.replace(/^0+/, ''));
 }

@@ -194,6 +194,14 @@ test('waitFor resolves when the revision comes and rejects with 504 when it does
   const never = cache.waitFor(1_000);
   fire?.();
   await assert.rejects(never, { message: 'Timeout: Too large resource version: 1000, current: 2' });
+  const largest = cache.waitFor(Number(2n ** 64n - 1n), String(2n ** 64n - 1n));
+  fire?.();
+  await assert.rejects(largest, { message: /version: 18446744073709551615, current: 2$/ });
+  // After the end nobody waits, and no timer is left.
+  source.close();
+  fire = undefined;
+  await assert.rejects(cache.waitFor(1_000), { message: /version: 1000, current: 2$/ });
+  assert.equal(fire, undefined);
 });
 
 test('10,000 random writes leave cache, old lists and watches equal to a model', async () => {

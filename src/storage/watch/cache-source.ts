@@ -76,6 +76,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   #floor: Revision = 0;
   #seen: Revision = 0;
   #reading: Promise<number> | undefined;
+  #isClosed = false;
 
   constructor(storage: Storage, clock: Clock, feed: StoreFeed, options: Required<CacheSourceOptions>) {
     this.storage = storage;
@@ -227,12 +228,18 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
     return this.#seen;
   }
 
-  waitFor(revision: Revision): Promise<void> {
+  waitFor(revision: Revision, told: string = String(revision)): Promise<void> {
     if (revision <= this.#seen) return Promise.resolve();
     return new Promise((resolve, reject) => {
+      const refuse = (): void => reject(tooLargeResourceVersion(told, this.#seen));
+      // Nothing comes any more, and no timer is to outlive what was closed.
+      if (this.#isClosed) {
+        refuse();
+        return;
+      }
       const cancel = this.clock.timer(waitForFreshMs, () => {
         this.#waiters.delete(waiter);
-        reject(tooLargeResourceVersion(revision, this.#seen));
+        refuse();
       });
       const waiter: Waiter = { revision, resolve, cancel };
       this.#waiters.add(waiter);
@@ -251,6 +258,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#feed.close();
     for (const waiter of this.#waiters) waiter.cancel();
     this.#waiters.clear();
@@ -258,7 +266,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
 }
 
 /** Upstream's NewTooLargeResourceVersionError. */
-function tooLargeResourceVersion(asked: Revision, current: Revision): StatusError {
+function tooLargeResourceVersion(asked: string, current: Revision): StatusError {
   return new StatusError(
     504,
     'Timeout',

@@ -42,7 +42,7 @@ export interface CacheContext {
   readonly unreadable: ReadonlyMap<Key, UnreadableObject>;
   /** Revision up to which the events of the store have been applied. */
   seen(): Revision;
-  waitFor(revision: Revision): Promise<void>;
+  waitFor(revision: Revision, told?: string): Promise<void>;
   fresh(): Promise<void> | undefined;
   readonly leases: SharedLeases;
 }
@@ -188,8 +188,8 @@ export class MemoryResourceCache implements ResourceCache {
     return this.#context.seen();
   }
 
-  waitFor(revision: Revision): Promise<void> {
-    return this.#context.waitFor(revision);
+  waitFor(revision: Revision, told?: string): Promise<void> {
+    return this.#context.waitFor(revision, told);
   }
 
   fresh(): Promise<void> | undefined {

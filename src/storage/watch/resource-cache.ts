@@ -81,7 +81,7 @@ export interface ResourceCache {
   count(): number;
   currentRevision(): Revision;
   /** Resolves when the cache has seen `revision`; rejects with StatusError 504 after 3 s, as upstream. */
-  waitFor(revision: Revision): Promise<void>;
+  waitFor(revision: Revision, told?: string): Promise<void>;
   /** When it shows all that was written before the call, by whichever server; undefined: it does. Rejects as waitFor. */
   fresh(): Promise<void> | undefined;
   /** Events after `from`; throws CompactedError. Namespace '' for all. `takesObjects`: it takes them as soon as it can. */

@@ -76,12 +76,15 @@ test('files are read again after a minute; one that is away for a while changes 
 
 test('what cannot be followed is told: at once, or when its server is asked', async () => {
   for (const [user, why] of [
-    [{ exec: { command: 'x' } }, /user "u": exec is not supported here/],
-    [{ 'auth-provider': { name: 'x' } }, /user "u": auth provider not supported/],
-    [{ as: 'root' }, /user "u": impersonation is not supported here/],
+    [{ exec: { command: 'x' } }, /^KubeconfigError: exec is not supported here$/],
+    [{ 'auth-provider': { name: 'x' } }, /^KubeconfigError: auth provider not supported$/],
+    [{ as: 'root' }, /^KubeconfigError: impersonation is not supported here$/],
   ] as const) {
-    configOf({ u: user });
-    await assert.rejects(credentials(), why);
+    // A user that no webhook is asked as stops nobody.
+    configOf({ unused: user, 'x:1': user, 'x:2': { token: 't' } });
+    const find = await credentials();
+    assert.deepEqual(await find('x:2'), bearer('t'));
+    await assert.rejects(find('x:1'), why);
   }
   const twice = { name: 'u', user: { token: 't' } };
   files['/conf/hooks'] = JSON.stringify({ users: [twice, { name: 'v' }, twice] });

@@ -47,7 +47,15 @@ async function tokenOf(user: Entry, file: string, readFile: ReadFile): Promise<s
   }
 }
 
+const unsupported: Readonly<Record<string, string>> = {
+  'auth-provider': 'auth provider not supported',
+  exec: 'exec is not supported here',
+  as: 'impersonation is not supported here',
+};
+
 async function read(user: Entry, file: string, readFile: ReadFile): Promise<AskedAs> {
+  const asks = Object.keys(unsupported).find((field) => user[field] !== undefined);
+  if (asks !== undefined) throw new KubeconfigError(unsupported[asks]!);
   const [certificate, key] = await Promise.all([
     material(user, 'client-certificate', file, readFile),
     material(user, 'client-key', file, readFile),
@@ -89,12 +97,6 @@ function keptUser(user: Entry, file: string, readFile: ReadFile, clock: Clock): 
   };
 }
 
-const unsupported: Readonly<Record<string, string>> = {
-  'auth-provider': 'auth provider not supported',
-  exec: 'exec is not supported here',
-  as: 'impersonation is not supported here',
-};
-
 /** Throws for a file that can't be followed. */
 export async function loadWebhookCredentials(
   file: string,
@@ -105,8 +107,6 @@ export async function loadWebhookCredentials(
   const users = new Map<string, () => Promise<AskedAs>>();
   for (const { name, user } of listed(config['users'])) {
     const entry = isEntry(user) ? user : {};
-    for (const [field, why] of Object.entries(unsupported))
-      if (entry[field] !== undefined) throw new KubeconfigError(`user ${JSON.stringify(name)}: ${why}`);
     if (typeof name !== 'string') continue;
     if (users.has(name))
       throw new KubeconfigError(

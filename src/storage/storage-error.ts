@@ -11,6 +11,8 @@ export type StorageErrorCode =
   | 'WriteFailed'
   /** As WriteFailed: there is no space. */
   | 'NoSpace'
+  /** Its key can't be had now: this write is not stored. */
+  | 'Unsealed'
   /** Whether this write is stored is not known: the answer to it was lost. */
   | 'Unknown'
   /** The lease that a write named is over. */

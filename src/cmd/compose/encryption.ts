@@ -14,7 +14,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { type EncryptionKeys, encryptionKeys, type KeysDependencies } from './encryption-keys.ts';
 import { EncryptionMetrics } from './encryption-metrics.ts';
 import { LookingAgain } from './looking-again.ts';
-import { sealedValueLog } from './sealed-value-log.ts';
+import { sealedValueLog, unopened, unsealed } from './sealed-value-log.ts';
 
 interface EncryptionDependencies {
   readonly clock: Clock;
@@ -170,7 +170,8 @@ export async function openEncryption(
   if (reload)
     void follow(file, () => now.hash, change, { ...keysDeps, deps, measures, signal: closing.signal });
   const scrubbing = new Scrubbing(inner, deps);
-  const sealed = sealedValueLog(log, clock);
+  const sealed = sealedValueLog(log, clock, unopened);
+  const refused = sealedValueLog(log, clock, unsealed);
   const hasHealth = reload || hasPlugins();
   const health = { name: 'kms-providers', paths: ['readyz', 'healthz'], check: () => checkAll(now.keys) };
   return {
@@ -183,6 +184,7 @@ export async function openEncryption(
         sealed.told(...told);
         if (hasPlugins()) looking.soon();
       },
+      onUnsealed: (...told) => refused.told(...told),
     }),
     tell: (to) => {
       listener = to;
@@ -194,6 +196,7 @@ export async function openEncryption(
       looking.stop();
       now.keys.close();
       sealed.stop();
+      refused.stop();
       measures.stop();
     },
   };

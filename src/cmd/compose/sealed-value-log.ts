@@ -1,4 +1,4 @@
-// Tells which stored values can't be opened: some by their names, and how many more. With a plugin that is down it is all of them.
+// Tells which stored values can't be opened, or sealed: some by their names, and how many more. With a plugin that is down it is all of them.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
 
@@ -20,13 +20,26 @@ export interface SealedValueLog {
   stop(): void;
 }
 
-export function sealedValueLog(log: Pick<Logger, 'error'>, clock: Clock): SealedValueLog {
+interface Words {
+  readonly one: string;
+  readonly more: string;
+}
+export const unopened: Words = {
+  one: 'a stored value can not be opened: the key that it was written with must be among the providers of --encryption-provider-config, and a plugin well',
+  more: 'more stored values can not be opened',
+};
+export const unsealed: Words = {
+  one: 'a value can not be sealed, and was not written: the first provider of --encryption-provider-config must be well',
+  more: 'more values can not be sealed, and were not written',
+};
+
+export function sealedValueLog(log: Pick<Logger, 'error'>, clock: Clock, words: Words): SealedValueLog {
   const windows = new Map<string, Window>();
   const end = (resource: string, { cancel, told }: Window): void => {
     cancel();
     windows.delete(resource);
     const more = told - namedValues;
-    if (more > 0) log.error({ resource, more }, 'more stored values can not be opened');
+    if (more > 0) log.error({ resource, more }, words.more);
   };
   const begin = (resource: string): Window => {
     const window = { told: 0, cancel: clock.timer(windowMs, () => end(resource, window)) };
@@ -37,10 +50,7 @@ export function sealedValueLog(log: Pick<Logger, 'error'>, clock: Clock): Sealed
     const resource = resourceOf(key);
     const window = windows.get(resource) ?? begin(resource);
     if (++window.told > namedValues) return;
-    log.error(
-      { key, error },
-      'a stored value can not be opened: the key that it was written with must be among the providers of --encryption-provider-config, and a plugin well',
-    );
+    log.error({ key, error: error.message }, words.one);
   };
   return {
     told,

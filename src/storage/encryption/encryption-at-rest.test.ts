@@ -34,10 +34,12 @@ const dataOf = (value: Buffer | undefined): unknown => JSON.parse(value!.toStrin
 
 function over(inner: MemoryStorage, ...forms: SealedForm[]) {
   const sealed: string[] = [];
+  const unsealed: string[] = [];
   const storage = new EncryptedStorage(inner, () => forms, {
     onSealed: (name, error) => void sealed.push(`${name}: ${error.message}`),
+    onUnsealed: (name, error) => void unsealed.push(`${name}: ${error.message}`),
   });
-  return { storage, sealed };
+  return { storage, sealed, unsealed };
 }
 
 storageConformance({
@@ -252,17 +254,21 @@ describe('EncryptedStorage', () => {
         throw new Error('expired');
       },
     };
-    const { storage } = over(inner, broken);
+    const { storage, unsealed } = over(inner, broken);
     const told: unknown[] = [];
     storage.watch('', created.entry.revision, (events) => {
       for (const { type, value } of events) told.push([type, dataOf(value)]);
     });
-    await assert.rejects(storage.create(`${key}2`, draft('w')), /expired/);
+    await assert.rejects(storage.create(`${key}2`, draft('w')), { code: 'Unsealed', message: 'expired' });
     await assert.rejects(storage.update(key, draft('w'), created.entry.revision), /expired/);
+    const refused = [`${key}2: expired`, `${key}: expired`];
+    assert.deepEqual(unsealed, refused);
     const deleted = await storage.delete(key, draft('v'), created.entry.revision);
     assert.ok(deleted.ok);
     const metadata = { resourceVersion: String(deleted.entry.revision) };
     assert.deepEqual(told, [['delete', { kind: 'Secret', metadata, data: 'v' }]]);
+    // A deletion goes on: it is no write that was refused.
+    assert.deepEqual(unsealed, refused);
     await storage.close();
   });
 });

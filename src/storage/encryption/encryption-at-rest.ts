@@ -18,6 +18,7 @@ import type {
   StorageWatch,
   Written,
 } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
 import { OrderedDelivery } from './ordered-delivery.ts';
 import { openByAny, type SealedForm } from './sealed-forms.ts';
 
@@ -29,6 +30,8 @@ export type Direction = 'from_storage' | 'to_storage';
 export interface EncryptionObserver {
   /** No key opens this value: told once, until one does. */
   onSealed(key: Key, error: Error): void;
+  /** A value could not be sealed, and is not written. */
+  onUnsealed?(key: Key, error: Error): void;
   /** A value was sealed or opened, or could not be, by the form of this prefix; undefined: by none. */
   onTransformed?(
     key: Key,
@@ -72,7 +75,7 @@ export class EncryptedStorage implements Storage {
     if (inner.space !== undefined) this.space = inner.space;
   }
 
-  /** The draft, and how it will lie. Throws Error. */
+  /** The draft, and how it will lie. Throws StorageError. */
   #sealed(key: Key, draft: Draft): readonly [Draft, string] {
     const form = this.#formsOf(key)[0]!;
     if (form.prefix.length === 0) return [draft, ''];
@@ -85,6 +88,15 @@ export class EncryptedStorage implements Storage {
       return [{ ...rest, bytes: Buffer.concat([form.prefix, sealed]), revisionAt: -1 }, form.lies()];
     } catch (error) {
       this.#observer.onTransformed?.(key, 'to_storage', form.prefix, started, error);
+      throw new StorageError('Unsealed', error instanceof Error ? error.message : String(error), error);
+    }
+  }
+
+  #toWrite(key: Key, draft: Draft): readonly [Draft, string] {
+    try {
+      return this.#sealed(key, draft);
+    } catch (error) {
+      this.#observer.onUnsealed?.(key, error as StorageError);
       throw error;
     }
   }
@@ -169,12 +181,12 @@ export class EncryptedStorage implements Storage {
   }
 
   async create(key: Key, draft: Draft): Promise<Written | KeyExists> {
-    const [sealed, lies] = this.#sealed(key, draft);
+    const [sealed, lies] = this.#toWrite(key, draft);
     return this.#answer<KeyExists>(draft, lies, await this.#inner.create(key, sealed), undefined);
   }
 
   async update(key: Key, draft: Draft, expected: Revision): Promise<Written | RevisionConflict> {
-    const [sealed, lies] = this.#sealed(key, draft);
+    const [sealed, lies] = this.#toWrite(key, draft);
     const lay = this.#lies.get(key) ?? '';
     return this.#answer<RevisionConflict>(draft, lies, await this.#inner.update(key, sealed, expected), lay);
   }

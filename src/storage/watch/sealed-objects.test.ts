@@ -1,7 +1,7 @@
 // Objects that nobody can open: an error where they are read, never a deletion, never their sealed bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isStatusError } from '../../apimachinery/errors.ts';
+import { isStatusError, StatusError } from '../../apimachinery/errors.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { EncryptedStorage } from '../encryption/encryption-at-rest.ts';
 import { identityForm, keyForm, keysForm, type SealedForm } from '../encryption/sealed-forms.ts';
@@ -173,5 +173,25 @@ test('a store that must be listed anew keeps what nobody can open apart', async 
   await cache.waitFor(ours.revision() as number);
   assert.throws(() => names(cache), sealed('a'));
   assert.equal(cache.get('default', 'b')?.index.name, 'b');
+  source.close();
+});
+
+test('a write that nothing can seal is refused as upstream does: in the words of its key alone, and as no fault that nobody foresaw', async () => {
+  const broken: SealedForm = {
+    ...one,
+    seal: () => {
+      throw new Error('got unexpected nil transformer');
+    },
+  };
+  const { cache, source } = await begin(broken);
+  const error: unknown = await cache.create('default', 'a', ...make('default', 'a')).then(
+    () => 'written',
+    (why: unknown) => why,
+  );
+  assert.ok(error instanceof StatusError, String(error));
+  assert.deepEqual(
+    [error.code, error.status.reason ?? '', error.message],
+    [500, '', 'got unexpected nil transformer'],
+  );
   source.close();
 });

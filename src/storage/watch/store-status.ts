@@ -12,6 +12,8 @@ export function storeStatus(error: unknown): unknown {
   if (error instanceof CompactedError) return new StatusError(410, 'Expired', error.message);
   if (!(error instanceof StorageError)) return error;
   if (error.code === 'NoSpace') return new StatusError(500, '', 'etcdserver: mvcc: database space exceeded');
+  // As upstream tells what its storage says without a reason.
+  if (error.code === 'Unsealed') return new StatusError(500, '', error.message);
   if (error.code !== 'Unknown') return new StatusError(500, 'InternalError', error.message);
   const text = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
   return new StatusError(504, 'Timeout', text, {});

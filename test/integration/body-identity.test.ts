@@ -123,3 +123,15 @@ test('a request for a token is one of the account that it names by its uid, and 
   assert.equal(answer.status, 201, answer.text);
   assert.equal(metaOf(answer)['uid'], uid);
 });
+
+test('a request for a token names the account of its address, or nobody', async () => {
+  const accounts = '/api/v1/namespaces/default/serviceaccounts';
+  assert.equal((await cluster.ask('POST', accounts, { metadata: { name: 'named' } })).status, 201);
+  const ask = (account: string, name: string): Promise<Answer> =>
+    cluster.ask('POST', `${accounts}/${account}/token`, { metadata: { name }, spec: {} });
+  assert.deepEqual(said(await ask('named', 'other')), [
+    422,
+    `TokenRequest.authentication.k8s.io "named" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified`,
+  ]);
+  assert.equal((await ask('nobody', '')).status, 404);
+});

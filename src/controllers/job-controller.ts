@@ -289,7 +289,9 @@ class JobSync {
       if (counts.active.length === 0 && counts.terminating === 0) {
         conditions = withConditionLast(conditions, jobCondition(type, 'True', reason, message, now));
         status.startTime ??= rfc3339(now);
-        if (type === 'Complete') status.completionTime = rfc3339(now);
+        // A clock that was set back does not make it end before it began.
+        const at = rfc3339(now);
+        if (type === 'Complete') status.completionTime = at < status.startTime ? status.startTime : at;
       }
     }
     return conditions.length === 0 ? status : { ...status, conditions };

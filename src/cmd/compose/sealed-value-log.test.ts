@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
-import { sealedValueLog, unopened, unsealed } from './sealed-value-log.ts';
+import { sealedValueLog, unopened } from './sealed-value-log.ts';
 
 test('ten values of a resource are named, the others counted, and later ones named again', () => {
   const clock = new FakeClock();

@@ -29,6 +29,15 @@ test('a body of a hundred thousand pieces is refused as the long one that it cos
   await assert.rejects(refused, BodyTooLargeError);
 });
 
+test('a body as long as it may be is taken though packets end in the middle of its pieces, and one byte more is not', async () => {
+  const piecesUpTo = (length: number): Buffer[] =>
+    piecesOf(Buffer.alloc(length), 16_384).flatMap((piece) => [piece.subarray(0, -9), piece.subarray(-9)]);
+  const read = await readBody(Readable.from(piecesUpTo(3 << 20)), 3 << 20, undefined);
+  assert.equal(read.length, 3 << 20);
+  const longer = readBody(Readable.from(piecesUpTo((3 << 20) + 1)), 3 << 20, undefined);
+  await assert.rejects(longer, BodyTooLargeError);
+});
+
 test('a client that goes on sending what was refused is let go after its answer', async (t) => {
   const handler = async (request: HttpRequest) => {
     await assert.rejects(request.readBody(1000), BodyTooLargeError);

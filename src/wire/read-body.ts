@@ -6,6 +6,8 @@ import { BodyTooLargeError } from './http-message.ts';
 const bodyTimeoutMs = 60_000;
 /** What a piece costs at least: a body in chunks of one byte takes as much work as one sixty times as long. */
 const leastPieceBytes = 64;
+/** So much dearer than its bytes may a body be: the end of a packet, or of a record of TLS, is a short piece of a long one. */
+const sparedCost = 4096 * leastPieceBytes;
 /** Shorter pieces are put together: each kept by itself would hold some hundred bytes, and what it was read into. */
 const wholePieceBytes = 4 << 10;
 const blockBytes = 16 << 10;
@@ -55,6 +57,7 @@ export function readBody(
   }
   return new Promise((resolve, reject) => {
     const pieces = new Pieces();
+    let size = 0;
     let cost = 0;
     const timer = setTimeout(() => finish(new Error('timed out reading the request body')), bodyTimeoutMs);
     const finish = (error?: Error): void => {
@@ -67,8 +70,9 @@ export function readBody(
       } else resolve(pieces.whole());
     };
     const onData = (chunk: Buffer): void => {
+      size += chunk.length;
       cost += Math.max(chunk.length, leastPieceBytes);
-      if (cost > limit) finish(new BodyTooLargeError(limit));
+      if (size > limit || cost > limit + sparedCost) finish(new BodyTooLargeError(limit));
       else pieces.add(chunk);
     };
     stream.on('data', onData);

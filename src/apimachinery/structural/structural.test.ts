@@ -99,7 +99,7 @@ test('values are refused in upstream’s words', () => {
     'spec.name: Invalid value: "ABCDE": spec.name in body should match \'^[a-z]+$\'',
   ]);
   assert.deepEqual(errorsOf({ size: 1, mode: 'x' }), [
-    'spec.mode: Unsupported value: "x": supported values: "off", "on"',
+    'spec.mode: Unsupported value: "x": supported values: "on", "off"',
   ]);
   assert.deepEqual(errorsOf({ size: 1, names: ['a', 'a'] }), ['spec.names[1]: Duplicate value: "a"']);
   assert.deepEqual(errorsOf({ size: 1, parts: [{ id: 'a' }, { id: 'a' }, {}, {}] }), [

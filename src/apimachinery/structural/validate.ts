@@ -133,7 +133,7 @@ function checkEnum(value: Json, schema: StructuralSchema, path: string, errors: 
   const { texts, others, shown } = choicesOf(allowed);
   if (typeof value !== 'string') checks += others.length;
   if (typeof value === 'string' ? texts.has(value) : others.some((one) => jsonEqual(one, value))) return;
-  errors.push(notSupported(place(path), value, shown));
+  errors.push(notSupported(place(path), value, shown, true));
 }
 
 interface Choices {

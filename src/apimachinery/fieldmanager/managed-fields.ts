@@ -2,6 +2,7 @@
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
+import { str } from '../json-access.ts';
 import { isJsonObject, own } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
 import {
@@ -196,14 +197,27 @@ export const entryOf = (m: Omit<Manager, 'set'>, fieldsV1: Json): JsonObject => 
   ...(m.time === undefined ? {} : { time: m.time }),
 });
 
+type Who = Omit<Manager, 'set' | 'encoded'>;
+
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** Upstream's order: appliers first, then by time, name, version and subresource. */
-const compareManagers = (a: Manager, b: Manager): number =>
+const compareManagers = (a: Who, b: Who): number =>
   order(a.operation, b.operation) ||
   order(a.time ?? '', b.time ?? '') ||
   order(a.manager, b.manager) ||
   order(a.apiVersion, b.apiVersion) ||
   order(a.subresource, b.subresource);
+
+const whoOf = (entry: JsonObject): Who => ({
+  manager: str(entry['manager']),
+  operation: entry['operation'] === 'Apply' ? 'Apply' : 'Update',
+  apiVersion: str(entry['apiVersion']),
+  subresource: str(entry['subresource']),
+  time: str(entry['time']),
+});
+/** Entries as they are stored, in that order. */
+export const sortedEntries = (entries: readonly JsonObject[]): JsonObject[] =>
+  entries.toSorted((a, b) => compareManagers(whoOf(a), whoOf(b)));
 
 /** Fields that the server keeps: nobody owns them. */
 export const serverFields: FieldSet = setOfPaths([

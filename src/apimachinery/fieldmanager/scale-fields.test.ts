@@ -47,9 +47,9 @@ test('who lost the replicas in the scale loses them in the parent; who won them 
   });
   const parent = [entry('a', 'Update', both), entry('b', 'Update', paused), entry('c', 'Update', replicas)];
   assert.deepEqual(parentEntries(parent, path, { entries: [applier], apiVersion: 'apps/v1' }), [
+    timeless({ ...applier, apiVersion: 'apps/v1' }),
     entry('a', 'Update', paused),
     entry('b', 'Update', paused),
-    timeless({ ...applier, apiVersion: 'apps/v1' }),
   ]);
 });
 
@@ -85,8 +85,17 @@ test('each entry is read in its own version; one of a version that is no more go
   assert.deepEqual(scaleEntries(parent, paths), [entry('a', 'Apply', replicas, inScale)]);
   const winner = entry('s', 'Apply', replicas, { ...inScale, subresource: 'scale' });
   assert.deepEqual(parentEntries(parent, paths, { entries: [winner], apiVersion: 'e.com/v2' }), [
+    timeless({ ...winner, apiVersion: 'e.com/v2', fieldsV1: size }),
     entry('b', 'Apply', replicas, { apiVersion: 'e.com/v3' }),
     entry('d', 'Apply', replicas, { apiVersion: 'e.com/v2' }),
-    timeless({ ...winner, apiVersion: 'e.com/v2', fieldsV1: size }),
   ]);
+});
+
+test('who owned a map of which the replicas were all owns the map itself, without a dot', () => {
+  const whole = { 'f:spec': { '.': {}, 'f:replicas': {} } };
+  const winner = entry('s', 'Update', replicas, { ...inScale, subresource: 'scale' });
+  assert.deepEqual(
+    parentEntries([entry('a', 'Apply', whole)], path, { entries: [winner], apiVersion: 'apps/v1' }),
+    [entry('a', 'Apply', { 'f:spec': {} }), timeless({ ...winner, apiVersion: 'apps/v1' })],
+  );
 });

@@ -1,6 +1,7 @@
 // Who owns the replicas of a workload, as its scale shows it, and back: upstream's ScaleHandler.
 import type { Json, JsonObject } from '../declaration.ts';
 import { isJsonObject, own } from '../patch/own-property.ts';
+import { sortedEntries } from './managed-fields.ts';
 
 const scaleVersion = 'autoscaling/v1';
 const scalePath: readonly string[] = ['spec', 'replicas'];
@@ -23,13 +24,16 @@ function owns(fields: Json | undefined, path: readonly string[]): boolean {
   return at !== undefined;
 }
 
+/** Who owns a field and nothing below it is told so without the dot. */
+const isItself = (fields: JsonObject): boolean => Object.keys(fields).every((key) => key === '.');
+
 /** `fields` without `path`, and without what it leaves empty; undefined when nothing is left. */
 function without(fields: JsonObject, [first, ...rest]: readonly string[]): JsonObject | undefined {
   const key = `f:${first}`;
   const child = own(fields, key);
   const { [key]: _, ...others } = fields;
   const left = rest.length > 0 && isJsonObject(child) ? without(child, rest) : undefined;
-  const result = left === undefined ? others : { ...others, [key]: left };
+  const result = left === undefined ? others : { ...others, [key]: isItself(left) ? {} : left };
   return Object.keys(result).length === 0 ? undefined : result;
 }
 
@@ -81,5 +85,5 @@ export function parentEntries(
   // As upstream, which knows no time of them.
   for (const { time: _, ...owner } of owners.values())
     kept.push({ ...owner, apiVersion: scale.apiVersion, fieldsV1: fieldsOf(own) });
-  return kept;
+  return sortedEntries(kept);
 }

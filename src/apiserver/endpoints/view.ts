@@ -53,13 +53,12 @@ export async function serveView(
     return respond(view.get(decodeEntry(value)));
   }
   const options = writeOptions(context);
-  const applies = verb === 'patch' && mediaTypeOf(context) === applyYaml;
   const change =
     verb === 'update' ? await sentView(request, target, view) : await patchedView(request, target, view);
   const outcome = await store.update(namespace, name, (parent) => change(parent!), {
     ...options,
-    // What an apply owns is worked out on the view.
-    fieldManager: applies ? '' : options.fieldManager,
+    // Who owns what is worked out on the view.
+    fieldManager: '',
     subresource,
     view,
   });
@@ -94,7 +93,7 @@ async function sentView(
   const { uid } = meta(object);
   return (parent) => {
     checkStoragePreconditions({ declaration, namespace, name }, meta(parent), { uid });
-    return changedParent(request, view, parent, copyJson(object));
+    return updatedParent(request, { target, view }, parent, copyJson(object));
   };
 }
 
@@ -124,60 +123,72 @@ async function patchedView(
   }
   return async (parent) => {
     const live = copyJson(view.get(parent));
-    return changedParent(
-      request,
-      view,
-      parent,
-      decoded(await patchedObject(request, live, { type, patch, of: target.type })),
-    );
+    const next = decoded(await patchedObject(request, live, { type, patch, of: target.type }));
+    return updatedParent(request, { target, view }, parent, next);
   };
 }
 
-interface AppliedView {
+interface ViewedAs {
   readonly target: DecodeTarget;
   readonly view: SubresourceView;
+}
+
+interface AppliedView extends ViewedAs {
   readonly patch: unknown;
   decoded(result: JsonObject): JsonObject;
 }
 
-/** Upstream's ScaleHandler: the apply is one of the view, with the owners of the one field that the view can change. */
+/** Of the view as it is now: what owners are told, and what makes the parent of what they make of it. */
+function ownership(request: EndpointRequest, { target, view }: ViewedAs, parent: JsonObject) {
+  const { context, deps } = request;
+  const paths: ReplicasPath = (apiVersion) => view.replicasPath(parent, apiVersion);
+  const { managedFields } = meta(parent);
+  const shown = view.get(parent);
+  const { group, version, kind, type } = target;
+  return {
+    asked: {
+      declaration: { group, version, kind, type, hasStatus: false },
+      live: { ...shown, metadata: { ...meta(shown), managedFields: scaleEntries(managedFields, paths) } },
+      manager: fieldManagerOf(context),
+      subresource: context.info.subresource,
+      now: rfc3339(deps.now()),
+    },
+    parentOf(result: JsonObject): JsonObject {
+      const changed = changedParent(request, view, parent, result);
+      const entries = parentEntries(managedFields, paths, {
+        entries: meta(result)['managedFields'],
+        apiVersion: str(parent['apiVersion']),
+      });
+      return { ...changed, metadata: { ...meta(changed), managedFields: entries } };
+    },
+  };
+}
+
+/** Upstream's ScaleHandler: the update is one of the view, with the owners of the one field that the view can change. */
+function updatedParent(
+  request: EndpointRequest,
+  viewed: ViewedAs,
+  parent: JsonObject,
+  next: JsonObject,
+): JsonObject {
+  const { fields } = request.deps;
+  if (fields === undefined) return changedParent(request, viewed.view, parent, next);
+  const { asked, parentOf } = ownership(request, viewed, parent);
+  return parentOf(atOnce(fields.update({ ...asked, object: next })));
+}
+
+/** The same of an apply. */
 function appliedParent(
   request: EndpointRequest,
-  { target, view, patch, decoded }: AppliedView,
+  { patch, decoded, ...viewed }: AppliedView,
   parent: JsonObject,
 ): JsonObject {
   const { context, deps } = request;
   if (!isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
   if (deps.fields === undefined) throw unsupportedMediaType([]);
-  const copy = assertAppliedKind(copyJson(patch), target, context.info);
-  const paths: ReplicasPath = (apiVersion) => view.replicasPath(parent, apiVersion);
-  const { managedFields } = meta(parent);
-  const shown = view.get(parent);
-  const live = { ...shown, metadata: { ...meta(shown), managedFields: scaleEntries(managedFields, paths) } };
-  const { subresource } = context.info;
-  const result = decoded(
-    atOnce(
-      deps.fields.apply({
-        declaration: {
-          group: target.group,
-          version: target.version,
-          kind: target.kind,
-          type: target.type,
-          hasStatus: false,
-        },
-        live: copyJson(live),
-        patch: copy,
-        manager: fieldManagerOf(context),
-        force: queryBoolean(context.query, 'force') ?? false,
-        subresource,
-        now: rfc3339(deps.now()),
-      }),
-    ),
-  );
-  const changed = changedParent(request, view, parent, result);
-  const entries = parentEntries(managedFields, paths, {
-    entries: meta(result)['managedFields'],
-    apiVersion: str(parent['apiVersion']),
-  });
-  return { ...changed, metadata: { ...meta(changed), managedFields: entries } };
+  const copy = assertAppliedKind(copyJson(patch), viewed.target, context.info);
+  const { asked, parentOf } = ownership(request, viewed, parent);
+  const force = queryBoolean(context.query, 'force') ?? false;
+  const applied = deps.fields.apply({ ...asked, live: copyJson(asked.live), patch: copy, force });
+  return parentOf(decoded(atOnce(applied)));
 }

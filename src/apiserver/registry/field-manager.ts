@@ -7,7 +7,7 @@ export type TrackedKind = Pick<ResourceDeclaration, 'group' | 'version' | 'kind'
   Partial<Pick<ResourceDeclaration, 'resource' | 'custom' | 'storage' | 'schemaSince' | 'ownedVersion'>>;
 
 export interface FieldManagerRequest {
-  readonly declaration: ResourceDeclaration;
+  readonly declaration: TrackedKind;
   /** undefined on create. */
   readonly live: JsonObject | undefined;
   readonly object: JsonObject;
@@ -22,8 +22,7 @@ export interface FieldTracker {
   update(request: FieldManagerRequest): Steps<JsonObject>;
   /** Server-side apply: the merged object, with managedFields. Throws StatusError 409 on conflicts. */
   apply(
-    request: Omit<FieldManagerRequest, 'object' | 'declaration'> & {
-      readonly declaration: TrackedKind;
+    request: Omit<FieldManagerRequest, 'object'> & {
       readonly patch: JsonObject;
       readonly force: boolean;
     },

@@ -1,4 +1,5 @@
 // The v2 document in gnostic's protobuf form (openapi.v2.Document), which kubectl before 1.27 asks for.
+import { writeYaml } from '../../base/yaml-writer.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { isObject, obj, objs, str, strs } from '../json-access.ts';
 import { ProtoWriter } from '../serializer/protobuf/writer.ts';
@@ -160,13 +161,13 @@ function schema(out: Emit, s: JsonObject): void {
   vendor(out, 31, s);
 }
 
-/** Extensions travel as YAML; JSON is YAML. */
+/** Extensions travel as YAML. */
 function vendor(out: Emit, number: number, holder: JsonObject): void {
   for (const [name, value] of Object.entries(holder)) {
     if (!name.startsWith('x-')) continue;
     out.message(number, () => {
       out.text(1, name);
-      out.message(2, () => out.text(2, JSON.stringify(value)));
+      out.message(2, () => out.text(2, writeYaml(value)));
     });
   }
 }

@@ -33,6 +33,7 @@ import { loadOnce } from '../../base/load-once.ts';
 import { once } from '../../base/once.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
 import type { RuleWatch } from './custom-rules.ts';
+import { scaleErrors } from './custom-scale.ts';
 import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
@@ -73,6 +74,8 @@ function decode(scheme: Scheme, schema: StructuralSchema, object: JsonObject): s
   }
   unknown.push(...prune(object, schema), ...decodeEmbedded(scheme, object, schema));
   setDefaults(object, schema);
+  // Resources that defaults have made are pruned as those that were sent; nobody who could help it is told.
+  decodeEmbedded(scheme, object, schema);
   return unknown;
 }
 
@@ -88,30 +91,39 @@ function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): str
     );
 }
 
-function createErrors(object: JsonObject, schema: StructuralSchema): FieldError[] {
+function createErrors(
+  object: JsonObject,
+  schema: StructuralSchema,
+  scale: JsonObject | undefined,
+): FieldError[] {
   return [
     ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
     ...validateStructural(object, schema),
+    ...(scale === undefined ? [] : scaleErrors(object, scale, false)),
     ...embeddedErrors(object, schema),
     ...repeatedItems(object, schema),
   ];
+}
+
+interface UpdatedAs {
+  readonly schema: StructuralSchema;
+  /** How the version is scaled; undefined: not at all. */
+  readonly scale: JsonObject | undefined;
+  readonly ofStatus: boolean;
 }
 
 /** What was wrong before and is the same may stay wrong, so that a stricter schema does not freeze old objects. */
 function updateErrors(
   object: JsonObject,
   old: JsonObject,
-  schema: StructuralSchema,
-  subresource: string,
+  { schema, scale, ofStatus }: UpdatedAs,
   watch: Stopwatch,
 ): FieldError[] {
-  const errors =
-    subresource === 'status'
-      ? statusErrors(object['status'], old['status'], propertyOf(schema, 'status'), watch)
-      : [
-          ...validateStructural(object, schema, new Correlated(object, old, schema, watch)),
-          ...embeddedErrors(object, schema),
-        ];
+  const errors = ofStatus
+    ? statusErrors(object['status'], old['status'], propertyOf(schema, 'status'), watch)
+    : validateStructural(object, schema, new Correlated(object, old, schema, watch));
+  if (scale !== undefined) errors.push(...scaleErrors(object, scale, ofStatus));
+  if (!ofStatus) errors.push(...embeddedErrors(object, schema));
   const repeated = repeatedItems(object, schema);
   if (repeated.length > 0 && repeatedItems(old, schema).length === 0) errors.push(...repeated);
   return errors;
@@ -131,7 +143,11 @@ function statusErrors(
   }));
 }
 
-function strategyOf(schema: () => StructuralSchema, watch: RuleWatch): Strategy {
+function strategyOf(
+  schema: () => StructuralSchema,
+  scale: JsonObject | undefined,
+  watch: RuleWatch,
+): Strategy {
   const rules = loadOnce(async () => {
     const { customRules } = await import('./custom-rules.ts');
     return customRules(schema(), watch);
@@ -143,10 +159,11 @@ function strategyOf(schema: () => StructuralSchema, watch: RuleWatch): Strategy 
     prepareForUpdate(object, old, { subresource }) {
       if (subresource === 'status') object['metadata'] = keptMetadata(meta(object), meta(old));
     },
-    validate: (object) => createErrors(object, schema()),
+    validate: (object) => createErrors(object, schema(), scale),
     validateUpdate(object, old, { subresource }) {
       const stopwatch: Stopwatch = { now: watch.now, spentMs: 0, isRunning: false };
-      const errors = updateErrors(object, old, schema(), subresource, stopwatch);
+      const kept = { schema: schema(), scale, ofStatus: subresource === 'status' };
+      const errors = updateErrors(object, old, kept, stopwatch);
       watch.metrics.ratcheted(stopwatch.spentMs / 1000);
       return errors;
     },
@@ -317,13 +334,14 @@ export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind
   const schema = once(() => schemaIn(read(), name));
   const selectable = selectableNames(version);
   const subresources = obj(version['subresources']);
+  const scale = subresources['scale'] === undefined ? undefined : obj(subresources['scale']);
   const versions = objs(spec['versions']);
   const deleting = obj(crd['metadata'])['deletionTimestamp'] !== undefined;
   const { columns, row } = printerColumns(version);
   const namespaced = spec['scope'] === 'Namespaced';
   const declared: SubresourceDeclaration[] = [
     ...(subresources['status'] === undefined ? [] : [{ name: 'status', kind: gvk, verbs: subresourceVerbs }]),
-    ...(subresources['scale'] === undefined
+    ...(scale === undefined
       ? []
       : [
           {
@@ -346,7 +364,7 @@ export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind
     type,
     columns,
     subresources: declared,
-    strategy: strategyOf(schema, source.watch ?? unwatched),
+    strategy: strategyOf(schema, scale, source.watch ?? unwatched),
     custom: true,
     ...deprecationOf(spec, version),
     definedAs: `${str(meta(crd)['uid'])}/${String(meta(crd)['generation'])}`,

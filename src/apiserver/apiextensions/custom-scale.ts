@@ -1,7 +1,8 @@
 // The scale subresource of a custom resource: replicas and selector are where its definition says.
 import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
 import { invalidObject } from '../../apimachinery/errors.ts';
-import { invalid } from '../../apimachinery/field-error.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
+import { goTypeOf, goValue } from '../../apimachinery/go-format.ts';
 import { isObject, meta, num, obj, spec, str } from '../../apimachinery/json-access.ts';
 import type { TableForm } from '../../apimachinery/table.ts';
 import type { RestHandler } from '../registry/rest-storage.ts';
@@ -36,6 +37,56 @@ const pathsOf = (scale: JsonObject): ScalePaths => ({
   statusPath: namesOf(scale['statusReplicasPath']),
   selectorPath: namesOf(scale['labelSelectorPath']),
 });
+
+const partsOf = (path: string): string[] => path.replace(/^\./, '').split('.');
+const shownPath = (names: readonly string[]): string => names.map((name) => `.${name}`).join('');
+const most = 2 ** 31 - 1;
+
+/** What is at `path`, as upstream's accessors find it; `fault`: why nothing can be there. */
+function found(object: JsonObject, path: string): { readonly value?: Json; readonly fault?: string } {
+  const names = partsOf(path);
+  let value: Json = object;
+  for (const [i, name] of names.entries()) {
+    if (value === null) return {};
+    if (!isObject(value))
+      return { fault: accessFault(names.slice(0, i + 1), value, 'map[string]interface{}') };
+    if (!Object.hasOwn(value, name)) return {};
+    value = value[name]!;
+  }
+  return { value };
+}
+
+const accessFault = (names: readonly string[], value: Json, wanted: string): string =>
+  `${shownPath(names)} accessor error: ${goValue(value)} is of the type ${value === null ? '<nil>' : goTypeOf(value)}, expected ${wanted}`;
+
+function replicaErrors(object: JsonObject, path: string): FieldError[] {
+  const { value, fault } = found(object, path);
+  if (fault !== undefined) return [invalid(path, 0, fault)];
+  if (value === undefined) return [];
+  const names = partsOf(path);
+  if (typeof value !== 'bigint' && !Number.isInteger(value))
+    return [invalid(path, 0, accessFault(names, value, 'int64'))];
+  const replicas = value as number | bigint;
+  if (replicas < 0) return [invalid(path, replicas, 'should be a non-negative integer')];
+  return replicas > most ? [invalid(path, replicas, `should be less than or equal to ${most}`)] : [];
+}
+
+function selectorErrors(object: JsonObject, path: string): FieldError[] {
+  const { value, fault } = found(object, path);
+  if (fault !== undefined) return [invalid(path, '', fault)];
+  if (value === undefined || typeof value === 'string') return [];
+  return [invalid(path, '', accessFault(partsOf(path), value, 'string'))];
+}
+
+/** An object whose scale could not be shown is refused; a change of the status is asked for its status alone. */
+export function scaleErrors(object: JsonObject, scale: JsonObject, ofStatus: boolean): FieldError[] {
+  const selector = scale['labelSelectorPath'];
+  return [
+    ...(ofStatus ? [] : replicaErrors(object, str(scale['specReplicasPath']))),
+    ...replicaErrors(object, str(scale['statusReplicasPath'])),
+    ...(typeof selector === 'string' ? selectorErrors(object, selector) : []),
+  ];
+}
 
 /** Upstream prints it by columns as a definition has them: no replicas are no number there. */
 const table: TableForm = printerColumns({

@@ -1,8 +1,9 @@
 // Resources within custom resources (x-kubernetes-embedded-resource): they say what they are, and their metadata is metadata.
 import type { Json, JsonObject, Scheme } from '../../apimachinery/declaration.ts';
-import { type FieldError, invalid, required } from '../../apimachinery/field-error.ts';
-import { isObject, str } from '../../apimachinery/json-access.ts';
+import { type FieldError, fieldErrorText, invalid, required } from '../../apimachinery/field-error.ts';
+import { copyJson, isObject, str } from '../../apimachinery/json-access.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
+import { DecodeError } from '../../apimachinery/schema-errors.ts';
 import {
   isEmbedded,
   itemsOf,
@@ -57,10 +58,22 @@ export function decodeEmbedded(scheme: Scheme, object: JsonObject, schema: Struc
   for (const [resource, path] of resourcesIn(object, schema, '')) {
     const metadata = resource['metadata'];
     if (!isObject(metadata)) continue;
-    const { unknownFields } = decodeObject(scheme.plans, objectMeta, metadata);
-    unknown.push(...unknownFields.map((field) => `${path}.metadata.${field}`));
+    for (const field of metadataRead(scheme, metadata, `${path}.metadata`))
+      unknown.push(`${path}.metadata.${field}`);
   }
   return unknown;
+}
+
+/** In place; the names of what metadata does not have. Which resource it was that can't be read is told with the fault. */
+function metadataRead(scheme: Scheme, metadata: JsonObject, path: string): readonly string[] {
+  const given = copyJson(metadata);
+  try {
+    return decodeObject(scheme.plans, objectMeta, metadata).unknownFields;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const told = (why: string): string => fieldErrorText(invalid(path, given, why));
+    throw new DecodeError(told(error.message), told(error.ofMap));
+  }
 }
 
 export function embeddedErrors(object: JsonObject, schema: StructuralSchema): FieldError[] {

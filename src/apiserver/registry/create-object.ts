@@ -61,7 +61,11 @@ export function checkNamespace(
   namespace: string,
   metadata: JsonObject,
 ): void {
-  if (!namespaced) return;
+  // As upstream: a namespace that means nothing to the kind is no slip.
+  if (!namespaced) {
+    delete metadata['namespace'];
+    return;
+  }
   const sent = str(metadata['namespace']);
   if (sent !== '' && sent !== namespace)
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');

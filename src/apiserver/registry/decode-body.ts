@@ -1,6 +1,7 @@
 // Turns a request body into an object of its kind: media type, kind check, types, defaults, unknown fields.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
-import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import { badRequest, invalidObject, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import { invalid } from '../../apimachinery/field-error.ts';
 import {
   decodeAs,
   duplicateField,
@@ -9,7 +10,7 @@ import {
   type StrictProblems,
   unknownField,
 } from '../../apimachinery/field-validation.ts';
-import { isObject } from '../../apimachinery/json-access.ts';
+import { isObject, nameOf } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf, type ObjectBounds } from '../../apimachinery/object-bounds.ts';
 import {
   inTextOrder,
@@ -273,6 +274,9 @@ function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | unde
         `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
       );
     }
+    // As upstream, which reads every kind of custom resource in the same way, and then finds that it is none of this one.
+    if (target.custom === true && apiVersion === expected)
+      throw invalidObject({ group, kind }, nameOf(object), [invalid('kind', kind, `must be ${target.kind}`)]);
     throw badRequest(
       `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: converting (${version}.${kind}) to (${internalPackage(target.group)}.${target.kind}): unknown conversion`,
     );

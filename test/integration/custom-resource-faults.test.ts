@@ -26,6 +26,8 @@ const schema = {
     spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     status: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     cargo: crate,
+    mast: { type: 'object', nullable: true, required: ['wood'], properties: { wood: { type: 'string' } } },
+    keel: { type: 'object', properties: { wood: { type: 'string' } } },
     hold: {
       type: 'object',
       properties: {
@@ -176,4 +178,24 @@ test('what the old document of OpenAPI says beyond it is YAML as people write it
     const { text } = await cluster.ask('GET', '/openapi/v2', undefined, { accept });
     assert.ok(text.includes(`- group: ${group}\n  kind: Boat\n  version: v1\n`));
   });
+});
+
+test('who applies null in the place of an object clears it where null may be, and is refused where it may not', async () => {
+  const apply = (name: string, said: object) =>
+    cluster.ask(
+      'PATCH',
+      `${boats}/${name}?fieldManager=wright`,
+      { apiVersion: `${group}/v1`, kind: 'Boat', metadata: { name }, ...said },
+      { contentType: 'application/apply-patch+yaml' },
+    );
+  const wooden = { mast: { wood: 'pine' }, keel: { wood: 'oak' } };
+  assert.equal((await apply('sloop', wooden)).status, 201);
+  const cleared = await apply('sloop', { ...wooden, mast: null });
+  assert.equal(cleared.status, 200, cleared.text);
+  assert.equal(cleared.body['mast'], null);
+  for (const name of ['sloop', 'brig']) {
+    const refused = await apply(name, { keel: null });
+    assert.equal(refused.status, 422, refused.text);
+    assert.match(refused.message, /keel in body must be of type object: "null"$/);
+  }
 });

@@ -94,7 +94,7 @@ check([
       { update: 'u', object: { count: 1, list: [{ name: 'x', value: '2' }] } },
       { apply: 'a', object: { count: 1 }, force: true },
     ],
-    object: { count: 1, list: [] },
+    object: { count: 1, list: null },
     owners: { a: ['.count'] },
   },
   {

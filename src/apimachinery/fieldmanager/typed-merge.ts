@@ -68,6 +68,7 @@ function mergeLists(schema: ListSchema, live: readonly Json[], applied: readonly
 /**
  * Without the fields that were applied last time (`last`) and that no manager has now (`owned`). A field that goes
  * takes along what is below it; a field that the schema names counts as applied or owned when something below it is.
+ * A map or list that has lost all that was in it, and stays, is null.
  */
 export function pruneOwned(
   schema: TypedSchema,
@@ -87,7 +88,8 @@ export function pruneOwned(
       if (mine?.self && !others?.self) return;
       result.push(mine === undefined || items === undefined ? item : pruneOwned(items, item, mine, others));
     });
-    return result.length === value.length && result.every((item, i) => item === value[i]) ? value : result;
+    if (result.length === value.length && result.every((item, i) => item === value[i])) return value;
+    return result.length === 0 ? null : result;
   }
   if (!isJsonObject(value)) return value;
   let result: JsonObject | undefined;
@@ -107,5 +109,6 @@ export function pruneOwned(
     result ??= { ...value };
     put(result, key, pruned);
   }
-  return result ?? value;
+  if (result === undefined) return value;
+  return isEmptyContainer(result) ? null : result;
 }

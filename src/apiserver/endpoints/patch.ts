@@ -1,6 +1,6 @@
 // PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, tried again when a writer was faster.
 
-import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import type { Json, JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import {
   badRequest,
   conflict,
@@ -25,6 +25,7 @@ import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
 import { inTextOrder } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
+import { put } from '../../base/put.ts';
 import { shownPath } from '../../base/shown-path.ts';
 import { atOnceIfPossible, eachInTurn, inTurns } from '../../base/turns.ts';
 import type { ApiResponse } from '../http.ts';
@@ -276,10 +277,34 @@ async function applied(
   await pause();
   tellRepeated(request, sent);
   try {
-    return checkedResult(request, result, targetOf(declaration));
+    const { metadata: _, ...said } = result;
+    const nulls = declaration.custom === true ? nullsIn(said) : [];
+    const checked = checkedResult(request, result, targetOf(declaration));
+    for (const path of nulls) putBack(checked, path);
+    return checked;
   } catch (error) {
     throw error instanceof UndecodableError ? faultOfPatch(goText(patch), error.why) : error;
   }
+}
+
+type Path = readonly (string | number)[];
+
+function nullsIn(value: Json, path: Path = []): Path[] {
+  if (value === null) return [path];
+  if (Array.isArray(value)) return value.flatMap((item, i) => nullsIn(item, [...path, i]));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) =>
+    item === undefined ? [] : nullsIn(item, [...path, key]),
+  );
+}
+
+/** As upstream, which does not read an applied custom resource anew: null stays where it may not be, and is refused there. */
+function putBack(object: JsonObject, path: Path): void {
+  let holder: Json | undefined = object;
+  for (const step of path.slice(0, -1))
+    holder = typeof holder === 'object' && holder !== null ? (holder as JsonObject)[step] : undefined;
+  const key = path.at(-1)!;
+  if (isObject(holder) && typeof key === 'string' && !Object.hasOwn(holder, key)) put(holder, key, null);
 }
 
 /** What an apply says twice is refused where it was asked to be strict, with the lines. */

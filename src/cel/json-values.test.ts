@@ -152,4 +152,7 @@ test('sizes of the schema bound what a rule may cost', () => {
   assert.equal(most('self.labels.all(k, k != "a")') < 100, true);
   assert.ok(most('self.ports.all(p, self.ports.all(q, p.name == q.name))') > 1e12);
   assert.equal(root.minSerialized, 2 + 'replicas'.length + 1 + 4);
+  // Of a reserved word as it stands nothing is known but the type.
+  assert.ok(most('self.__namespace__.matches("a")') < 1e7);
+  assert.ok(most('self.namespace.matches("a")') > 1e15);
 });

@@ -231,7 +231,11 @@ export const schemaSizeHints =
     for (const name of path.slice(1)) {
       if (name === '@items' || name === '@values') at = at.element;
       else if (name === '@keys' && at.kind === 'map') at = textKeys;
-      else at = at.fields.get(name)?.type;
+      else {
+        // Upstream finds a field only as it is to be written: `self.if` is known to be an int, and of its size nothing.
+        const field: SchemaField | undefined = at.fields.get(name);
+        at = field?.written === name ? field.type : undefined;
+      }
       if (at === undefined) return undefined;
     }
     return { min: 0, max: at.maxElements };

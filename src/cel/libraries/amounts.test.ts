@@ -62,7 +62,13 @@ test('formats have names, and tell why a text is no such thing', () => {
     ['format.date().validate("2026-01-31").hasValue() || format.byte().validate("aGk=").hasValue()', 'false'],
     ['format.named("labelValue") == optional.of(format.labelValue())', 'true'],
   ]);
-  assertCosts([['format.dns1123Label().validate("my-label")', 1 + 8, 1 + 32]]);
+  assertCosts([
+    ['format.dns1123Label().validate("my-label")', 1 + 8, 1 + 32],
+    // The pattern of each counts for its length.
+    ['format.uuid().validate("0b5cd2b7-5a4e-4ab6-8f2c-2d9c5a3f1e77")', 1 + 4 * 18, 1 + 4 * 32],
+    ['format.date().validate("2026-01-31")', 1 + 2 * 18, 1 + 32],
+    ['format.datetime().validate("2026-01-31T12:00:00Z")', 1 + 3 * 18, 1 + 2 * 32],
+  ]);
   assert.match(
     String(compileExpression('format.nothing()', kubernetesEnvironment)),
     /undeclared reference to 'nothing'/,

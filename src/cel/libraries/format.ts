@@ -56,10 +56,10 @@ const formats: Readonly<Record<string, FormatValue>> = {
   dns1035LabelPrefix: new FormatValue('DNS1035LabelPrefix', asPrefix(dns1035Label), 30),
   labelValue: new FormatValue('LabelValue', labelValueErrors, 40),
   uri: new FormatValue('URI', uri, 1_103),
-  uuid: new FormatValue('uuid', having('uuid', 'does not match the UUID format'), 73),
+  uuid: new FormatValue('uuid', having('uuid', 'does not match the UUID format'), 70),
   byte: new FormatValue('byte', having('byte', 'invalid base64'), 84),
-  date: new FormatValue('date', having('date', 'invalid date'), 141),
-  datetime: new FormatValue('datetime', having('date-time', 'invalid datetime'), 141),
+  date: new FormatValue('date', having('date', 'invalid date'), 71),
+  datetime: new FormatValue('datetime', having('date-time', 'invalid datetime'), 71),
 };
 
 function validate(format: FormatValue, text: string): Value {

@@ -1,4 +1,5 @@
 // One violated rule of one field, as in `status.details.causes`.
+import { htmlSafe } from '../base/html-safe-json.ts';
 
 export type FieldErrorType =
   | 'FieldValueRequired'
@@ -35,7 +36,7 @@ function show(value: unknown): string {
   const known = shown.get(value);
   if (known !== undefined) return known;
   const text = JSON.stringify(value);
-  const bounded = text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  const bounded = htmlSafe(text.length > maxShown ? `${text.slice(0, maxShown)}…` : text);
   shown.set(value, bounded);
   return bounded;
 }

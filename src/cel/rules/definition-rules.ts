@@ -2,7 +2,7 @@
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid } from '../../apimachinery/field-error.ts';
 import type { Json } from '../../apimachinery/json.ts';
-import { isObject } from '../../apimachinery/json-access.ts';
+import { isObject, str } from '../../apimachinery/json-access.ts';
 import {
   isEmbedded,
   itemsOf,
@@ -112,6 +112,10 @@ export class DefinitionRules {
         path: `${path}.additionalProperties`,
         step: (around) => around.element,
       });
+    // Upstream knows how fields of these two belong together, and no others.
+    const mapType = str(schema['x-kubernetes-map-type']);
+    const isKnownMap = mapType === '' || mapType === 'granular' || mapType === 'atomic';
+    const ofFields = isKnownMap ? below.uncorrelated : (below.uncorrelated ?? path);
     for (const name of Object.keys(propertiesOf(schema))) {
       const property = propertyOf(schema, name);
       if (property === undefined) continue;
@@ -119,7 +123,12 @@ export class DefinitionRules {
         const field = around.members.get(name);
         return field?.declared === true && field.written !== undefined ? field.type : 'own';
       };
-      yield* this.#visit(property, { ...below, path: `${path}.properties[${name}]`, step });
+      yield* this.#visit(property, {
+        ...below,
+        uncorrelated: ofFields,
+        path: `${path}.properties[${name}]`,
+        step,
+      });
     }
     const items = itemsOf(schema);
     if (items) {

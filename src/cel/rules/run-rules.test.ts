@@ -149,3 +149,15 @@ test('a default is judged as a value that is new, and as one that was there', ()
   assert.equal(found(optional), 1);
   assert.equal(found('self > 1'), 1);
 });
+
+test('fields of a map that nobody knows how to compare have no value before', () => {
+  const schema = (mapType: string): JsonObject => ({
+    type: 'object',
+    properties: { a: { ...integer, ...rules('self == oldSelf') } },
+    'x-kubernetes-map-type': mapType,
+  });
+  assert.deepEqual([...judged(schema('granular')), ...judged(schema('atomic'))], []);
+  assert.deepEqual(judged(schema('woven')), [
+    'at.properties[a].x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within at',
+  ]);
+});

@@ -5,6 +5,7 @@ import type { JsonObject, WrittenRules } from '../../apimachinery/declaration.ts
 import { semanticEqual } from '../../apimachinery/equality.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { obj, objs, spec, str } from '../../apimachinery/json-access.ts';
+import { conversionFault } from '../../apimachinery/structural/convertible.ts';
 import { defaultErrors } from '../../apimachinery/structural/default-rules.ts';
 import { structuralErrors } from '../../apimachinery/structural/structural-rules.ts';
 import type { StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
@@ -28,7 +29,9 @@ function newSchemas(
 
 /** Types can't be told of a schema that is not structural, nor of one whose defaults are wrong. */
 const isSound = (schema: StructuralSchema, at: string): boolean =>
-  structuralErrors(schema, at).length === 0 && defaultErrors(schema, at, { pruned: true }).length === 0;
+  conversionFault(schema) === undefined &&
+  structuralErrors(schema, at).length === 0 &&
+  defaultErrors(schema, at, { pruned: true }).length === 0;
 
 async function load(): Promise<WrittenRules> {
   const [{ DefinitionRules }, { defaultRuleErrors }] = await Promise.all([

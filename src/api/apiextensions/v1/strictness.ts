@@ -1,6 +1,7 @@
 // Which rules a definition has to keep: a new one all of them, a changed one those that it kept before.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { JsonObject } from '../../../apimachinery/json.ts';
+import { conversionFault } from '../../../apimachinery/structural/convertible.ts';
 import { defaultErrors } from '../../../apimachinery/structural/default-rules.ts';
 import { structuralErrors } from '../../../apimachinery/structural/structural-rules.ts';
 import type { CustomResourceDefinitionSpec } from '../../generated/types/apiextensions-v1.ts';
@@ -16,8 +17,8 @@ export interface Strictness extends SchemaStrictness {
   readonly schemas: boolean;
   /** A conversion webhook understands a version of ConversionReview that we speak. */
   readonly reviewVersions: boolean;
-  /** Versions that may keep more selectable fields than new ones. */
-  readonly manySelectable: ReadonlySet<string>;
+  /** Versions that may have more selectable fields than new ones; undefined: all. */
+  readonly manySelectable: ReadonlySet<string> | undefined;
 }
 
 export const maxSelectableFields = 8;
@@ -50,14 +51,12 @@ export function strictnessFor(old: Decoded<CustomResourceDefinitionSpec>): Stric
     ),
     atomicSets: none((schema) => atomicSetErrors(schema, '').length > 0),
     mapListKeys: none((schema) => mapListKeyErrors(schema, '').length > 0),
-    structural: schemas.every((schema) => structuralErrors(schema, '').length === 0),
+    structural: schemas.every(
+      (schema) => conversionFault(schema) === undefined && structuralErrors(schema, '').length === 0,
+    ),
     prunedDefaults: !schemas.some(hasUnknown),
     schemas: schemas.length === versions.length,
     reviewVersions: hasKnownReviewVersion(old.conversion),
-    manySelectable: new Set(
-      versions
-        .filter(({ selectableFields = [] }) => selectableFields.length > maxSelectableFields)
-        .map(({ name = '' }) => name),
-    ),
+    manySelectable: new Set(),
   };
 }

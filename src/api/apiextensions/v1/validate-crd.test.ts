@@ -49,6 +49,11 @@ const schemas: readonly (readonly [what: string, schema: JsonObject, errors: rea
     { description: 'anything' },
     [`${spec}.type: Required value: must not be empty for specified object fields`],
   ],
+  [
+    'a list of no known type',
+    { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'bag' },
+    [`${spec}.x-kubernetes-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"`],
+  ],
   ['anything kept', { 'x-kubernetes-preserve-unknown-fields': true }, []],
   ['a list without items', { type: 'array' }, [`${spec}.items: Required value: must be specified`]],
   [
@@ -327,5 +332,51 @@ test('formats that nobody knows are told once, and those of before not again', (
   assert.deepEqual(formatWarnings(now, before), [
     'unrecognized format "uint8"',
     'unrecognized format "date"',
+  ]);
+});
+
+test('two versions to store in are told as the server holds them, without what they have in common', () => {
+  const crd = definition([version(plain), version(plain, { name: 'v2' })]);
+  crd.status = { storedVersions: ['v1', 'v2'] } as never;
+  const shown = (name: string): string =>
+    `{"Name":"${name}","Served":true,"Storage":true,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}`;
+  assert.deepEqual(errorsOf(crd), [
+    `spec.versions: Invalid value: [${shown('v1')},${shown('v2')}]: must have exactly one version marked as storage version`,
+  ]);
+});
+
+test('defaults need pruning: a definition that keeps unknown fields gets none', () => {
+  const old = definition([version(plain)], { preserveUnknownFields: true });
+  const next = structuredClone(old);
+  next.spec!.versions![0] = version(object({ spec: { type: 'string', default: 'a' } }));
+  assert.deepEqual(validateCustomResourceDefinitionUpdate(next, old).map(fieldErrorText), [
+    'spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema',
+  ]);
+});
+
+test('too many selectable fields stay as they are, or are too many', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
+  const schema = object(Object.fromEntries(names.map((name) => [name, { type: 'string' }])));
+  const selecting = (some: readonly string[], shortNames: string[]): Crd => {
+    const selectableFields = some.map((name) => ({ jsonPath: `.${name}` }));
+    const crd = definition([version(schema, { selectableFields })]);
+    crd.spec!.names!.shortNames = shortNames;
+    return crd;
+  };
+  const old = selecting(names.slice(0, 9), []);
+  const errors = (crd: Crd): string[] => validateCustomResourceDefinitionUpdate(crd, old).map(fieldErrorText);
+  assert.deepEqual(errors(selecting(names.slice(0, 9), ['x'])), []);
+  assert.deepEqual(errors(selecting(names.slice(1), [])), [
+    'spec.selectableFields: Too many: 9: must have at most 8 items',
+  ]);
+});
+
+test('of a schema that cannot be made structural, only why not is told', () => {
+  const kept = { 'x-kubernetes-preserve-unknown-fields': false } as JsonObject;
+  assert.deepEqual(errorsOf(definition([version(kept)])), [
+    `${root}.x-kubernetes-preserve-unknown-fields: Invalid value: false: must be true or undefined`,
+  ]);
+  assert.deepEqual(errorsOf(definition([version({ type: 'object', $schema: 'draft' })])), [
+    `${root}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`,
   ]);
 });

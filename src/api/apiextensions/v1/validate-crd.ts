@@ -8,7 +8,7 @@ import { newErrors, unchanged } from '../../../apimachinery/validation/checks.ts
 import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';
 import { approvalErrors } from './api-approval.ts';
 import { strict, strictnessFor } from './strictness.ts';
-import { namesErrors, specErrors } from './validate-spec.ts';
+import { keptSelectable, namesErrors, specErrors } from './validate-spec.ts';
 
 type Crd = Decoded<CustomResourceDefinition>;
 
@@ -46,7 +46,11 @@ export function validateCustomResourceDefinitionUpdate(crd: Crd, old: Crd): Erro
 
 function changedSpecErrors(spec: NonNullable<Crd['spec']>, before: NonNullable<Crd['spec']>): Errors {
   const strictness = strictnessFor(before);
-  return newErrors(specErrors(spec, strictness), () => specErrors(before, strictness));
+  const manySelectable = keptSelectable(spec, before);
+  return newErrors(specErrors(spec, { ...strictness, manySelectable }), () =>
+    // That there were too many excuses only what stayed as it was.
+    specErrors(before, { ...strictness, manySelectable: undefined }),
+  );
 }
 
 export const validateCustomResourceDefinitionStatus = (crd: Crd): Errors =>
@@ -62,7 +66,7 @@ function nameErrors(crd: Crd): Errors {
 function storedVersionErrors(crd: Crd): Errors {
   const at = 'status.storedVersions';
   const stored = crd.status?.storedVersions ?? [];
-  if (stored.length === 0) return [invalid(at, stored, 'must have at least one stored version')];
+  if (stored.length === 0) return [invalid(at, null, 'must have at least one stored version')];
   const versions = crd.spec?.versions ?? [];
   const errors: Errors = [];
   for (const { name = '', storage } of versions)

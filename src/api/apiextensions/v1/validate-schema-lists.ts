@@ -3,6 +3,7 @@ import { forbidden, invalid, notSupported, required } from '../../../apimachiner
 import type { JsonObject } from '../../../apimachinery/json.ts';
 import { bool, isObject, obj, str, strs } from '../../../apimachinery/json-access.ts';
 import { type Errors, repeated } from '../../../apimachinery/validation/checks.ts';
+import { shownItems } from './internal-form.ts';
 
 const listType = 'x-kubernetes-list-type';
 const mapType = 'x-kubernetes-map-type';
@@ -32,7 +33,7 @@ export function listErrors(schema: JsonObject, path: string): Errors {
   if (kind !== undefined) {
     errors.push(...typeErrors(schema, path, 'array', listType));
     const allowed = ['atomic', 'set', 'map'];
-    if (!allowed.includes(str(kind))) errors.push(notSupported(`${path}.${listType}`, kind, allowed));
+    if (!allowed.includes(str(kind))) errors.push(notSupported(`${path}.${listType}`, kind, allowed, true));
   }
   if (strs(schema[mapKeys]).length > 0 && kind !== 'map') {
     const why = `must be map if ${mapKeys} is non-empty`;
@@ -50,7 +51,10 @@ function mapListErrors(schema: JsonObject, path: string): Errors {
   if (keys.length === 0) errors.push(required(`${path}.${mapKeys}`, `must not be empty ${ofMap}`));
   if (items === undefined) return [...errors, required(`${path}.items`, `must have a schema ${ofMap}`)];
   if (!isObject(items))
-    return [...errors, invalid(`${path}.items`, items, `must only have a single schema ${ofMap}`)];
+    return [
+      ...errors,
+      invalid(`${path}.items`, shownItems(items), `must only have a single schema ${ofMap}`),
+    ];
   if (items['type'] !== 'object') {
     const why = `must be object if parent array's ${listType} is map`;
     return [...errors, invalid(`${path}.items.type`, str(items['type']), why)];

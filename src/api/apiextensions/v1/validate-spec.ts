@@ -2,7 +2,8 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import type { JsonObject } from '../../../apimachinery/json.ts';
+import type { Json, JsonObject } from '../../../apimachinery/json.ts';
+import { arr, bool, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { dns1035Label, dnsSubdomain, type NameRule } from '../../../apimachinery/validation/names.ts';
 import type {
@@ -10,7 +11,9 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../../generated/types/apiextensions-v1.ts';
-import type { Strictness } from './strictness.ts';
+import { shownVersions } from './internal-form.ts';
+import { hasSchema } from './schema-walk.ts';
+import { maxSelectableFields, type Strictness } from './strictness.ts';
 import { conversionErrors } from './validate-conversion.ts';
 import { versionErrors, versionPartErrors } from './validate-version.ts';
 
@@ -67,6 +70,44 @@ export function placedSchemas(
   );
 }
 
+const saysAnywhere = (versions: readonly Version[], holds: (schema: JsonObject) => boolean): boolean =>
+  versions.some(({ schema }) => hasSchema(schema?.openAPIV3Schema as JsonObject | undefined, holds));
+
+const extensions = ['embedded-resource', 'int-or-string', 'list-map-keys', 'list-type', 'validations'].map(
+  (name) => `x-kubernetes-${name}`,
+);
+const hasExtensions = (schema: JsonObject): boolean =>
+  schema['x-kubernetes-preserve-unknown-fields'] !== undefined ||
+  extensions.some((name) => bool(schema[name]) || str(schema[name]) !== '' || arr(schema[name]).length > 0);
+
+/** How `keptSelectable` names what all versions have in common. */
+const ofAll = '';
+
+/** Versions that may keep more selectable fields than new ones: these are as they were. */
+export function keptSelectable(
+  spec: Decoded<CustomResourceDefinitionSpec>,
+  before: Decoded<CustomResourceDefinitionSpec>,
+): ReadonlySet<string> {
+  const old = selectableByVersion(before);
+  const kept = new Set<string>();
+  for (const [name, fields] of selectableByVersion(spec)) {
+    const was = old.get(name) ?? [];
+    if (was.length > maxSelectableFields && semanticEqual(was, fields)) kept.add(name);
+  }
+  return kept;
+}
+
+function selectableByVersion({
+  versions = [],
+}: Decoded<CustomResourceDefinitionSpec>): Map<string, readonly unknown[]> {
+  const common = commonOf(versions);
+  const found = versions.map((version): [string, readonly unknown[]] => [
+    version.name ?? '',
+    withoutCommon(version, common).selectableFields ?? [],
+  ]);
+  return new Map([...found, [ofAll, common.selectableFields ?? []]]);
+}
+
 function missingSchemas(versions: readonly Version[], everyVersion: boolean, preserves: boolean): Errors {
   if (!everyVersion && preserves) return [];
   return versions.flatMap(({ schema, served }, i) => {
@@ -79,26 +120,32 @@ function missingSchemas(versions: readonly Version[], everyVersion: boolean, pre
 export function specErrors(spec: Decoded<CustomResourceDefinitionSpec>, given: Strictness): Errors {
   const versions = spec.versions ?? [];
   const preserves = spec.preserveUnknownFields === true;
+  const hasDefaults = preserves && saysAnywhere(versions, (schema) => schema['default'] !== undefined);
   // Pruning, defaults and Kubernetes' own extensions need a structural schema.
-  const rules = preserves ? given : { ...given, structural: true };
+  const isPlain = preserves && !hasDefaults && !saysAnywhere(versions, hasExtensions);
+  const rules = isPlain ? given : { ...given, structural: true };
   const common = commonOf(versions);
+  const own = versions.map((version) => withoutCommon(version, common));
+  const shown = (): Json => shownVersions(spec.versions && own);
   const errors: Errors = [
     ...groupErrors(spec.group ?? ''),
     ...scopeErrors(spec.scope ?? ''),
     ...missingSchemas(versions, given.schemas, preserves),
   ];
+  if (hasDefaults)
+    errors.push(
+      invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema'),
+    );
   versions.forEach((version, i) => {
     errors.push(...joined(`spec.versions[${i}].name`, version.name ?? '', dns1035Label));
     // The rules of the schema depend on whether status is apart, whoever says so.
     const status = version.subresources?.status !== undefined;
-    errors.push(...versionErrors(withoutCommon(version, common), `spec.versions[${i}]`, { status, rules }));
+    errors.push(...versionErrors(own[i]!, `spec.versions[${i}]`, { status, rules }));
   });
   if (new Set(versions.map((v) => v.name)).size < versions.length)
-    errors.push(invalid('spec.versions', versions, 'must contain unique version names'));
+    errors.push(invalid('spec.versions', shown(), 'must contain unique version names'));
   if (versions.filter((v) => v.storage === true).length !== 1)
-    errors.push(
-      invalid('spec.versions', versions, 'must have exactly one version marked as storage version'),
-    );
+    errors.push(invalid('spec.versions', shown(), 'must have exactly one version marked as storage version'));
   if (versions[0]?.name) errors.push(...joined('spec.version', versions[0].name, dns1035Label));
   const { names = {} } = spec;
   for (const field of ['plural', 'singular', 'kind', 'listKind'] as const)
@@ -106,7 +153,7 @@ export function specErrors(spec: Decoded<CustomResourceDefinitionSpec>, given: S
   errors.push(...namesErrors('spec.names', names));
   const status = versions.some((version) => version.subresources?.status !== undefined);
   errors.push(
-    ...versionPartErrors({ ...common, name: versions[0]?.name }, 'spec', {
+    ...versionPartErrors({ ...common, name: ofAll }, 'spec', {
       status,
       rules,
       schemaAt: 'validation',

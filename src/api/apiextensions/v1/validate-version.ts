@@ -3,6 +3,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid, required, tooMany } from '../../../apimachinery/field-error.ts';
 import type { Json, JsonObject } from '../../../apimachinery/json.ts';
 import { bool, str } from '../../../apimachinery/json-access.ts';
+import { conversionFault } from '../../../apimachinery/structural/convertible.ts';
 import { defaultErrors } from '../../../apimachinery/structural/default-rules.ts';
 import { fieldInSchema } from '../../../apimachinery/structural/field-in-schema.ts';
 import { structuralErrors } from '../../../apimachinery/structural/structural-rules.ts';
@@ -11,6 +12,7 @@ import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
 } from '../../generated/types/apiextensions-v1.ts';
+import { shownSchema } from './internal-form.ts';
 import { maxSelectableFields, type Strictness } from './strictness.ts';
 import { definitionSchemaErrors } from './validate-schema.ts';
 
@@ -109,20 +111,23 @@ function statusErrors(schema: JsonObject, at: string): Errors {
     ];
   if (Object.entries(schema).every(([field, value]) => allowedAtRoot.has(field) || !isSet(value))) return [];
   const why = `only [${atRoot.join(' ')}] fields are allowed at the root of the schema if the status subresource is enabled`;
-  return [invalid(at, schema, why)];
+  return [invalid(at, shownSchema(schema), why)];
 }
 
 function wholeSchemaErrors(schema: JsonObject, at: string, status: boolean, rules: Strictness): Errors {
   const errors: Errors = status ? statusErrors(schema, at) : [];
   if (bool(schema['nullable']))
     errors.push(forbidden(`${at}.nullable`, 'nullable cannot be true at the root'));
-  if (rules.structural) {
+  const fault = rules.structural ? conversionFault(schema) : undefined;
+  if (rules.structural && fault === undefined) {
     const structure = structuralErrors(schema, at);
     errors.push(
       ...(structure.length > 0 ? structure : defaultErrors(schema, at, { pruned: rules.prunedDefaults })),
     );
   }
-  return [...errors, ...definitionSchemaErrors(schema, at, rules)];
+  errors.push(...definitionSchemaErrors(schema, at, rules));
+  // What can't be made structural is mostly said better by the others.
+  return errors.length === 0 && fault !== undefined ? [invalid(at, '', fault)] : errors;
 }
 
 function pathErrors(path: string, at: string, roots: readonly string[]): Errors {
@@ -203,7 +208,7 @@ function selectableErrors(
     if (seen.has(path)) errors.push(duplicate(here, jsonPath));
     seen.add(path);
   }
-  if (seen.size > maxSelectableFields && !manySelectable.has(version.name ?? ''))
+  if (seen.size > maxSelectableFields && manySelectable?.has(version.name ?? '') === false)
     errors.push(tooMany(at, seen.size, maxSelectableFields));
   return errors;
 }

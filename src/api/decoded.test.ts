@@ -119,3 +119,10 @@ test('a wrong type is refused by the name of its struct, its path and its Go typ
     /^DecodeError: json: cannot unmarshal string into Go struct field ContainerPort\.spec\.containers\.ports\.containerPort of type int32$/,
   );
 });
+
+test('of a wrong value in a map the field is told, not the key', () => {
+  assert.throws(
+    () => decodeObject(scheme.plans, 'io.k8s.api.core.v1.Pod', { spec: { nodeSelector: { zone: 1 } } }),
+    /^DecodeError: json: cannot unmarshal number into Go struct field PodSpec\.spec\.nodeSelector of type string$/,
+  );
+});

@@ -131,13 +131,11 @@ function decodeValue(node: PlanNode, value: Json, walk: Walk, defaults: boolean)
         throw mismatch(node, value, walk);
       for (const key of Object.keys(value)) {
         const item = value[key];
-        walk.path.push(key);
         walk.place.push(`.${key}`);
         const next =
           item === null || item === undefined
             ? zeroOf(node.values)
             : decodeValue(node.values, item, walk, defaults);
-        walk.path.pop();
         walk.place.pop();
         if (next !== item)
           Object.defineProperty(value, key, {

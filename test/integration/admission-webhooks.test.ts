@@ -225,7 +225,7 @@ test('what a webhook makes of an object must be one of its kind, in its place', 
   };
   assert.equal(
     await result('typed', add('/data', { a: 1 })),
-    '500 Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data.a of type string',
+    '500 Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
   );
   assert.equal(
     await result('elsewhere', { op: 'replace', path: '/metadata/namespace', value: 'kube-system' }),

@@ -62,7 +62,7 @@ test('a body of another kind, namespace or shape is refused in upstream’s word
     [
       { metadata: { name: 'x' }, data: { k: 1 } },
       400,
-      /^ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap\.data\S* of type string$/,
+      /^ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap\.data of type string$/,
     ],
     ['{"metadata":', 400, /json parse error: unexpected end of JSON input \(\{"metadata":\)$/],
     ['', 400, /json parse error: unexpected end of JSON input \(<empty>\)$/],

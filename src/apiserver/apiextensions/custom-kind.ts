@@ -16,6 +16,7 @@ import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
 import { Correlated, type Stopwatch } from '../../apimachinery/structural/correlated.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
+import { decodeEmbedded, embeddedErrors } from '../../apimachinery/structural/embedded-resources.ts';
 import { prune } from '../../apimachinery/structural/prune.ts';
 import { publishedSchema } from '../../apimachinery/structural/published-schema.ts';
 import { typesOf } from '../../apimachinery/structural/schema-types.ts';
@@ -34,7 +35,6 @@ import { once } from '../../base/once.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
 import type { RuleWatch } from './custom-rules.ts';
 import { scaleErrors } from './custom-scale.ts';
-import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
 import { type SchemaTimes, terminating } from './schema-times.ts';
@@ -72,10 +72,10 @@ function decode(scheme: Scheme, schema: StructuralSchema, object: JsonObject): s
     // As of every kind: no owners at all is a wish.
     if (Array.isArray(managedFields) && managedFields.length === 0) metadata['managedFields'] = [];
   }
-  unknown.push(...prune(object, schema), ...decodeEmbedded(scheme, object, schema));
+  unknown.push(...prune(object, schema), ...decodeEmbedded(scheme.plans, object, schema));
   setDefaults(object, schema);
   // Resources that defaults have made are pruned as those that were sent; nobody who could help it is told.
-  decodeEmbedded(scheme, object, schema);
+  decodeEmbedded(scheme.plans, object, schema);
   return unknown;
 }
 
@@ -272,7 +272,7 @@ function storedForm(
     served,
     storage: all.get(`${group}/${stored}`) ?? served,
     all,
-    readEmbedded: (object) => void decodeEmbedded(scheme, object, schema()),
+    readEmbedded: (object) => void decodeEmbedded(scheme.plans, object, schema()),
     since,
   });
   const owned = isAlone ? {} : { ownedVersion: ownedVersions(crd, all, ask, scheme) };

@@ -8,11 +8,12 @@ import type {
 import { alreadyExists, badRequest, forbidden } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { copyJson, str } from '../../apimachinery/json-access.ts';
+import { validateObjectMeta } from '../../apimachinery/validation/object-meta.ts';
 import { randomSuffix } from '../../base/random.ts';
 import type { Steps } from '../../base/turns.ts';
 import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
 import { keepOwnership, uniqueOwners } from './after-webhooks.ts';
-import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
+import { ensureMeta, nameErrors } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
   admissionRequest,

@@ -1,12 +1,12 @@
 // Rules of CustomResourceDefinitions are compiled, and what they may cost is estimated, before a definition is stored. A
 // schema that did not change is not looked at again: what was stored stays writable. So with the authorities of its webhook.
+import { schemaDefaultErrors } from '../../api/apiextensions/v1/schema-defaults.ts';
 import { placedSchemas } from '../../api/apiextensions/v1/validate-spec.ts';
 import type { JsonObject, WrittenRules } from '../../apimachinery/declaration.ts';
 import { semanticEqual } from '../../apimachinery/equality.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { obj, objs, spec, str } from '../../apimachinery/json-access.ts';
 import { conversionFault } from '../../apimachinery/structural/convertible.ts';
-import { defaultErrors } from '../../apimachinery/structural/default-rules.ts';
 import { structuralErrors } from '../../apimachinery/structural/structural-rules.ts';
 import type { StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
 import { conversionBundleFault, isEstablished } from '../../apiserver/apiextensions/definition-status.ts';
@@ -31,7 +31,7 @@ function newSchemas(
 const isSound = (schema: StructuralSchema, at: string): boolean =>
   conversionFault(schema) === undefined &&
   structuralErrors(schema, at).length === 0 &&
-  defaultErrors(schema, at, { pruned: true }).length === 0;
+  schemaDefaultErrors(schema, at, true).length === 0;
 
 async function load(): Promise<WrittenRules> {
   const [{ DefinitionRules }, { defaultRuleErrors }] = await Promise.all([

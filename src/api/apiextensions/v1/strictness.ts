@@ -2,9 +2,9 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { JsonObject } from '../../../apimachinery/json.ts';
 import { conversionFault } from '../../../apimachinery/structural/convertible.ts';
-import { defaultErrors } from '../../../apimachinery/structural/default-rules.ts';
 import { structuralErrors } from '../../../apimachinery/structural/structural-rules.ts';
 import type { CustomResourceDefinitionSpec } from '../../generated/types/apiextensions-v1.ts';
+import { schemaDefaultErrors } from './schema-defaults.ts';
 import { hasSchema } from './schema-walk.ts';
 import { hasKnownReviewVersion } from './validate-conversion.ts';
 import { openApiTypes, type SchemaStrictness } from './validate-schema.ts';
@@ -42,7 +42,7 @@ export function strictnessFor(old: Decoded<CustomResourceDefinitionSpec>): Stric
   const none = (holds: (schema: JsonObject) => boolean): boolean =>
     !schemas.some((schema) => hasSchema(schema, holds));
   const hasUnknown = (schema: JsonObject): boolean =>
-    defaultErrors(schema, '', { pruned: true }).some(({ message }) =>
+    schemaDefaultErrors(schema, '', true).some(({ message }) =>
       message.endsWith('must not have unknown fields'),
     );
   return {

@@ -380,3 +380,66 @@ test('of a schema that cannot be made structural, only why not is told', () => {
     `${root}: Invalid value: "": OpenAPIV3Schema 'schema' is not supported`,
   ]);
 });
+
+const resource = (more: JsonObject, properties: JsonObject = {}): JsonObject =>
+  object(
+    { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' }, ...properties },
+    { 'x-kubernetes-embedded-resource': true, ...more },
+  );
+
+/** A resource within, and what is said below it. */
+const resources: readonly (readonly [what: string, schema: JsonObject, errors: readonly string[]])[] = [
+  [
+    'a default that is a resource',
+    resource({ default: { apiVersion: 'v1', kind: 'Pod', metadata: { labels: { a: 'b' } } } }),
+    [],
+  ],
+  [
+    'a default that does not say what it is',
+    resource({ default: {} }),
+    ['.default.apiVersion: Required value', '.default.kind: Required value'],
+  ],
+  [
+    'a default with metadata that is none',
+    resource({ default: { apiVersion: 'v1', kind: 'Pod', metadata: { labels: { a: 1 } } } }),
+    [
+      '.default.metadata: Invalid value: {"labels":{"a":1}}: json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string',
+    ],
+  ],
+  [
+    'metadata that is no object',
+    resource({ default: { apiVersion: 'v1', kind: 'Pod', metadata: 7 } }),
+    [
+      '.default.metadata: Invalid value: 7: json: cannot unmarshal number into Go value of type v1.ObjectMeta',
+    ],
+  ],
+  [
+    'a default of the metadata with a name that is none',
+    resource({}, { metadata: object({ name: { type: 'string', default: 'a/b' } }) }),
+    [
+      '.properties[metadata].properties[name].default: Invalid value: "a/b": must result in valid metadata: metadata.name: Invalid value: "a/b": may not contain \'/\'',
+    ],
+  ],
+  [
+    'a default of the metadata that has several faults',
+    resource({}, { metadata: { type: 'object', default: { name: '.', labels: { 'a b': '' } } } }),
+    [
+      ".properties[metadata].default: Invalid value: {\"name\":\".\",\"labels\":{\"a b\":\"\"}}: must result in valid metadata: [metadata.name: Invalid value: \".\": may not be '.', metadata.labels: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')]",
+    ],
+  ],
+  [
+    'a default of the kind that is none',
+    resource({}, { kind: { type: 'string', default: 7 } }),
+    [
+      '.properties[kind].default: Invalid value: 7: must result in valid metadata: kind: Invalid value: 7: must be a string',
+    ],
+  ],
+];
+
+for (const [what, schema, errors] of resources)
+  test(`resource within: ${what}`, () => {
+    assert.deepEqual(
+      errorsOf(definition([version(object({ spec: schema }))])),
+      errors.map((text) => `${spec}${text}`),
+    );
+  });

@@ -4,7 +4,6 @@ import { duplicate, forbidden, invalid, required, tooMany } from '../../../apima
 import type { Json, JsonObject } from '../../../apimachinery/json.ts';
 import { bool, str } from '../../../apimachinery/json-access.ts';
 import { conversionFault } from '../../../apimachinery/structural/convertible.ts';
-import { defaultErrors } from '../../../apimachinery/structural/default-rules.ts';
 import { fieldInSchema } from '../../../apimachinery/structural/field-in-schema.ts';
 import { structuralErrors } from '../../../apimachinery/structural/structural-rules.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
@@ -13,6 +12,7 @@ import type {
   CustomResourceDefinitionVersion,
 } from '../../generated/types/apiextensions-v1.ts';
 import { shownSchema } from './internal-form.ts';
+import { schemaDefaultErrors } from './schema-defaults.ts';
 import { maxSelectableFields, type Strictness } from './strictness.ts';
 import { definitionSchemaErrors } from './validate-schema.ts';
 
@@ -122,7 +122,7 @@ function wholeSchemaErrors(schema: JsonObject, at: string, status: boolean, rule
   if (rules.structural && fault === undefined) {
     const structure = structuralErrors(schema, at);
     errors.push(
-      ...(structure.length > 0 ? structure : defaultErrors(schema, at, { pruned: rules.prunedDefaults })),
+      ...(structure.length > 0 ? structure : schemaDefaultErrors(schema, at, rules.prunedDefaults)),
     );
   }
   errors.push(...definitionSchemaErrors(schema, at, rules));

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import { type FieldError, fieldErrorText } from '../../../apimachinery/field-error.ts';
 import { isObject, str } from '../../../apimachinery/json-access.ts';
-import { annotationErrors, labelErrors } from '../../registry/object-meta.ts';
+import { annotationErrors, labelErrors } from '../../../apimachinery/validation/object-meta.ts';
 
 /** As Go's %T has what it reads of JSON. */
 function goTypeOf(value: Json | undefined): string {

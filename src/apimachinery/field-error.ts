@@ -26,12 +26,21 @@ const maxShown = 8 * 1024;
 /** Thousands of faults may tell of the same list: it is written out once. */
 const shown = new WeakMap<object, string>();
 
+/** As Go prints a number: what is no whole one, and large or small, with an exponent of two digits. */
+function goNumber(value: number): string {
+  const [digits, exponent = '0'] = value.toExponential().split('e');
+  const power = Number(exponent);
+  if (Number.isSafeInteger(value) || (power >= -4 && power < 6)) return String(value);
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}
+
 /** As Go's `%#v`-like rendering in upstream's field.Error: strings quoted, objects as JSON. */
 function show(value: unknown): string {
   // Go's nil pointer is shown as the text it has no value for; a nil list or map is JSON's null.
   if (value === undefined) return '"null"';
   if (typeof value === 'string')
     return JSON.stringify(value.length > maxShown ? `${value.slice(0, maxShown)}…` : value);
+  if (typeof value === 'number') return goNumber(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const known = shown.get(value);
   if (known !== undefined) return known;
@@ -94,10 +103,18 @@ export const notSupported = (
   );
 
 export const tooLong = (field: string, maxBytes: number): FieldError =>
-  error('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);
+  error(
+    'FieldValueTooLong',
+    field,
+    `Too long: may not be more than ${maxBytes} ${maxBytes === 1 ? 'byte' : 'bytes'}`,
+  );
 
 export const tooMany = (field: string, actual: number, max: number): FieldError =>
-  error('FieldValueTooMany', field, `Too many: ${actual}: must have at most ${max} items`);
+  error(
+    'FieldValueTooMany',
+    field,
+    `Too many: ${actual}: must have at most ${max} ${max === 1 ? 'item' : 'items'}`,
+  );
 
 /** `spec.x: Required value`, the form in messages. */
 export const fieldErrorText = (e: FieldError): string => `${e.field}: ${e.message}`;

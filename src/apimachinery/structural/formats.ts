@@ -1,97 +1,144 @@
-// Formats of strings in JSON schemas; a name that is not known says nothing, as upstream.
+// Formats in JSON schemas, as upstream's validator reads them; a name that is not known says nothing.
 import { type IpFamily, parseCidr, parseIp } from '../../base/ip.ts';
+import { parseRequestUrl } from '../../base/request-url.ts';
+import { dnsLabel, dnsSubdomain } from '../validation/names.ts';
 
-const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+type Check = (text: string) => boolean;
+
 /** Upstream reads these formats as Go once did: zeros before a number mean nothing. */
 const withoutLeadingZeros = (text: string): string => text.replace(/(^|[.:/])0+(?=\d)/g, '$1');
 const isOfFamily = (text: string, family: IpFamily): boolean => {
-  const ip = parseIp(withoutLeadingZeros(text));
-  return ip?.family === family && ip.zone === undefined;
+  const ip = parseIp(family === 4 ? withoutLeadingZeros(text) : text);
+  return ip !== undefined && ip.zone === undefined && text.includes(family === 4 ? '.' : ':');
 };
-const shortName = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
-const isShortName = new RegExp(`^${shortName}$`);
-const isLongName = new RegExp(`^${shortName}(?:\\.${shortName})*$`);
-const colour = '\\s*(?:0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])\\s*';
-const isRgb = new RegExp(`^rgb\\(${colour},${colour},${colour}\\)$`);
-/** As upstream, the last part of a name with dots has no digits, and one without dots hardly a dash. */
-const host =
-  /^(?:[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?|(?:[a-zA-Z0-9\p{S}\p{L}](?:[-a-zA-Z0-9\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?\.)+[a-zA-Z\p{L}]{2,63})$/u;
-const macGroups =
-  /^(?:[0-9a-fA-F]{2}([:-])(?:[0-9a-fA-F]{2}\1)*[0-9a-fA-F]{2}|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+)$/;
-const isMac = (text: string): boolean =>
-  macGroups.test(text) && [6, 8, 20].includes(text.replace(/[:.-]/g, '').length / 2);
 
-function isIsbn(text: string, length: 10 | 13): boolean {
+function isDate(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+  if (year === undefined) return false;
+  const m = Number(month);
+  const isLeap = Number(year) % 4 === 0 && (Number(year) % 100 !== 0 || Number(year) % 400 === 0);
+  const days = m === 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].includes(m) ? 30 : 31;
+  return m >= 1 && m <= 12 && Number(day) >= 1 && Number(day) <= days;
+}
+function isDateTime(text: string): boolean {
+  const [date = '', time = ''] = text.toLowerCase().split('t');
+  const [, hour, minute, second] = /^(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)$/.exec(time) ?? [];
+  return hour !== undefined && isDate(date) && hour <= '23' && minute! <= '59' && second! <= '59';
+}
+
+const goDuration = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[nuµμm]?s|[mh]))+$|^[+-]?0$/;
+/** As Go reads them, or as Scala does: somewhere a number with a unit. */
+const isDuration: Check = (text) =>
+  goDuration.test(text) ||
+  [...text.matchAll(/\d\s*([A-Za-zµ]+)/g)].some(([, unit = '']) =>
+    /^(?:[num]s|µs|[smhdw]|hr|wk|(?:nano|micro|milli|sec|min|hour|day|week).*)$/i.test(unit),
+  );
+
+/** Of one label, and of the last of several, which has letters alone. */
+const onlyLabel = /^[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?$/u;
+const label = /^[a-zA-Z0-9\p{S}\p{L}](?:[a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?$/u;
+const lastLabel = /^[a-zA-Z\p{L}]{2,63}$/u;
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+function isHostname(text: string): boolean {
+  if (text.length > 255 || bytesOf(text) > 255) return false;
+  const labels = text.split('.');
+  if (labels.some((one) => bytesOf(one) > 63)) return false;
+  if (labels.length === 1) return onlyLabel.test(text);
+  return lastLabel.test(labels.pop()!) && labels.every((one) => label.test(one));
+}
+
+const special = '\\s()<>[\\]:;@\\\\,"\\x00-\\x1f\\x7f';
+const word = `[^.${special}]+`;
+const dotted = `${word}(?:\\.${word})*`;
+const quoted = '"(?:[^"\\\\\\x00-\\x1f]|\\\\.)*"';
+const address = `(?:${dotted}|${quoted})@(?:${dotted}|\\[[^\\]\\s]*\\])`;
+/** An address, with or without a name before it. Each step takes one character: nothing is tried twice. */
+const phrase = `(?:${quoted}|\\s|[^${special}])*`;
+const email = new RegExp(`^(?:\\s*${address}|${phrase}<${address}>)\\s*(?:\\([^()]*\\)\\s*)?$`);
+
+const isIsbn10: Check = (text) => {
   const digits = text.replace(/[\s-]+/g, '');
-  if (!(length === 10 ? /^[0-9]{9}[0-9X]$/ : /^[0-9]{13}$/).test(digits)) return false;
-  const valueAt = (i: number): number => (digits[i] === 'X' ? 10 : Number(digits[i]));
-  let sum = 0;
-  for (let i = 0; i < length; i++) sum += valueAt(i) * (length === 10 ? i + 1 : i % 2 === 0 ? 1 : 3);
-  return sum % (length === 10 ? 11 : 10) === 0;
-}
-
-const card =
-  /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11})$/;
-function isCard(text: string): boolean {
-  const digits = text.replace(/[^0-9]+/g, '');
-  if (!card.test(digits)) return false;
-  let sum = 0;
-  for (let i = 0; i < digits.length; i++) {
-    const digit = Number(digits[digits.length - 1 - i]) * (i % 2 === 0 ? 1 : 2);
-    sum += digit > 9 ? digit - 9 : digit;
-  }
+  if (!/^(?:\d{9}X|\d{10})$/.test(digits)) return false;
+  const sum = [...digits].reduce((all, digit, i) => all + (i + 1) * (digit === 'X' ? 10 : Number(digit)), 0);
+  return sum % 11 === 0;
+};
+const isIsbn13: Check = (text) => {
+  const digits = text.replace(/[\s-]+/g, '');
+  if (!/^\d{13}$/.test(digits)) return false;
+  const sum = [...digits].reduce((all, digit, i) => all + (i % 2 === 0 ? 1 : 3) * Number(digit), 0);
   return sum % 10 === 0;
-}
-
-const goDuration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|[u\u00b5\u03bc]s|ms|s|m|h))+)$/;
-const amount = /(?<!\d)\d+\s*([A-Za-z\u00b5]+)/g;
-/** The last of a unit may go on: `seconds`. */
-const unit = /^(?:ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk|nano.*|micro.*|milli.*|sec.*|min.*|hour.*|day.*|week.*)$/i;
-/** As upstream: what Go reads, or a text that says an amount somewhere. */
-const isDuration = (text: string): boolean =>
-  goDuration.test(text) || [...text.matchAll(amount)].some(([, word]) => unit.test(word!));
-
-/** By their names without dashes, as upstream looks them up. */
-const checks: Readonly<Record<string, (text: string) => boolean>> = Object.assign(Object.create(null), {
-  bsonobjectid: (t: string) => /^[0-9a-fA-F]{24}$/.test(t),
-  byte: (t: string) => t !== '' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(t),
-  cidr: (t: string) => parseCidr(withoutLeadingZeros(t)) !== undefined,
-  creditcard: isCard,
-  date: (t: string) => /^\d{4}-\d\d-\d\d$/.test(t) && !Number.isNaN(Date.parse(t)),
-  datetime: (t: string) => dateTime.test(t) && !Number.isNaN(Date.parse(t)),
-  duration: isDuration,
-  email: (t: string) => /^[^\s@]+@[^\s@]+$/.test(t),
-  hexcolor: (t: string) => /^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(t),
-  hostname: (t: string) => t.length <= 255 && host.test(t) && t.split('.').every((part) => part.length <= 63),
-  ipv4: (t: string) => isOfFamily(t, 4),
-  ipv6: (t: string) => isOfFamily(t, 6),
-  isbn: (t: string) => isIsbn(t, 10) || isIsbn(t, 13),
-  isbn10: (t: string) => isIsbn(t, 10),
-  isbn13: (t: string) => isIsbn(t, 13),
-  k8slongname: (t: string) => t.length <= 253 && isLongName.test(t),
-  k8sshortname: (t: string) => t.length <= 63 && isShortName.test(t),
-  mac: isMac,
-  password: () => true,
-  rgbcolor: (t: string) => isRgb.test(t),
-  ssn: (t: string) => t.length === 11 && /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(t),
-  uri: (t: string) => /^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|\/)\S*$/.test(t),
-  uuid: (t: string) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(t),
-  uuid3: (t: string) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(t),
-  uuid4: (t: string) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i.test(t),
-  uuid5: (t: string) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i.test(t),
-});
-const ofNumbers: Readonly<Record<string, readonly string[]>> = {
-  integer: ['int32', 'int64'],
-  number: ['double', 'float'],
 };
 
-const checkOf = (format: string): ((text: string) => boolean) | undefined =>
-  checks[format.replaceAll('-', '')];
+const creditCard =
+  /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
+const isCreditCard: Check = (text) => {
+  const digits = text.replace(/[^0-9]+/g, '');
+  if (!creditCard.test(digits)) return false;
+  const sum = [...digits].reverse().reduce((all, digit, i) => {
+    const twice = i % 2 === 0 ? Number(digit) : Number(digit) * 2;
+    return all + (twice > 9 ? twice - 9 : twice);
+  }, 0);
+  return sum % 10 === 0;
+};
+
+const uuid = (third: string, fourth: string): Check => {
+  const pattern = new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${third}-?${fourth}-?[0-9a-f]{12}$`, 'i');
+  return (text) => pattern.test(text);
+};
+const four = '[0-9a-f]{4}';
+const color = '(?:0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])';
+const rgb = new RegExp(`^rgb\\(\\s*${color}\\s*,\\s*${color}\\s*,\\s*${color}\\s*\\)$`);
+const mac =
+  /^(?:[0-9a-f]{2}([:-]))(?:[0-9a-f]{2}\1){4}(?:(?:[0-9a-f]{2}\1){2}|(?:[0-9a-f]{2}\1){14})?[0-9a-f]{2}$|^(?:[0-9a-f]{4}\.){2}(?:[0-9a-f]{4}\.|(?:[0-9a-f]{4}\.){7})?[0-9a-f]{4}$/i;
+
+/** By names without dashes, which mean nothing. */
+const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ['bsonobjectid', (text) => /^[0-9a-f]{24}$/i.test(text)],
+  ['uri', (text) => typeof parseRequestUrl(text) !== 'string'],
+  ['email', (text) => text.length <= 4096 && email.test(text)],
+  ['hostname', isHostname],
+  ['ipv4', (text) => isOfFamily(text, 4)],
+  ['ipv6', (text) => isOfFamily(text, 6)],
+  ['cidr', (text) => parseCidr(withoutLeadingZeros(text)) !== undefined],
+  ['mac', (text) => mac.test(text)],
+  ['uuid', uuid(four, four)],
+  ['uuid3', uuid('3[0-9a-f]{3}', four)],
+  ['uuid4', uuid('4[0-9a-f]{3}', '[89ab][0-9a-f]{3}')],
+  ['uuid5', uuid('5[0-9a-f]{3}', '[89ab][0-9a-f]{3}')],
+  ['isbn', (text) => isIsbn10(text) || isIsbn13(text)],
+  ['isbn10', isIsbn10],
+  ['isbn13', isIsbn13],
+  ['creditcard', isCreditCard],
+  ['ssn', (text) => text.length === 11 && /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text)],
+  ['hexcolor', (text) => /^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(text)],
+  ['rgbcolor', (text) => rgb.test(text)],
+  [
+    'byte',
+    (text) => text !== '' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text),
+  ],
+  ['password', () => true],
+  ['date', isDate],
+  ['duration', isDuration],
+  ['datetime', isDateTime],
+  ['k8sshortname', (text) => dnsLabel(text).length === 0],
+  ['k8slongname', (text) => dnsSubdomain(text).length === 0],
+]);
+
+const checkOf = (format: string): Check | undefined => checks.get(format.replaceAll('-', ''));
 
 export const hasFormat = (text: string, format: string): boolean => checkOf(format)?.(text) ?? true;
 
-/** Whether a format says anything of values of this type; no type is that of a string. */
-export const isKnownFormat = (format: string, type: string): boolean =>
-  type === '' || type === 'string'
-    ? checkOf(format) !== undefined
-    : Object.hasOwn(ofNumbers, type) && ofNumbers[type]!.includes(format);
+const numberFormats: ReadonlyMap<string, readonly string[]> = new Map([
+  ['integer', ['int32', 'int64']],
+  ['number', ['float', 'double']],
+]);
+
+/** '' where the format is none of the type's. `type`: what a schema says, or several between commas. */
+export function formatFor(type: string, format: string): string {
+  if (format === '') return '';
+  if (type === '' || type === 'string' || type.includes(',')) return checkOf(format) ? format : '';
+  return numberFormats.get(type)?.includes(format) === true ? format : '';
+}
+
+/** Whether a format says anything of values of this type. */
+export const isKnownFormat = (format: string, type: string): boolean => formatFor(type, format) !== '';

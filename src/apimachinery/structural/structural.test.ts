@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fieldErrorText } from '../field-error.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { Correlated } from './correlated.ts';
 import { setDefaults } from './defaults.ts';
 import { prune } from './prune.ts';
@@ -86,7 +86,10 @@ test('a name such as __proto__ is data and changes nothing else', () => {
 });
 
 test('values are refused in upstream’s words', () => {
-  assert.deepEqual(errorsOf({ size: 3, port: 'http', mode: null, names: ['a', 'b'] }), []);
+  assert.deepEqual(errorsOf({ size: 3, port: 'http', mode: 'on', names: ['a', 'b'] }), []);
+  assert.deepEqual(errorsOf({ size: 3, mode: null }), [
+    'spec.mode: Unsupported value: null: supported values: "on", "off"',
+  ]);
   assert.deepEqual(errorsOf({}), ['spec.size: Required value']);
   assert.deepEqual(errorsOf({ size: 'x' }), [
     'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
@@ -96,16 +99,18 @@ test('values are refused in upstream’s words', () => {
   ]);
   assert.deepEqual(errorsOf({ size: 1, name: 'ABCDE' }), [
     'spec.name: Too long: may not be more than 4 bytes',
-    'spec.name: Invalid value: "ABCDE": spec.name in body should match \'^[a-z]+$\'',
   ]);
   assert.deepEqual(errorsOf({ size: 1, mode: 'x' }), [
     'spec.mode: Unsupported value: "x": supported values: "on", "off"',
   ]);
+  assert.deepEqual(errorsOf({ size: 1, name: 'AB' }), [
+    'spec.name: Invalid value: "AB": spec.name in body should match \'^[a-z]+$\'',
+  ]);
   assert.deepEqual(errorsOf({ size: 1, names: ['a', 'a'] }), ['spec.names[1]: Duplicate value: "a"']);
   assert.deepEqual(errorsOf({ size: 1, parts: [{ id: 'a' }, { id: 'a' }, {}, {}] }), [
-    'spec.parts: Too many: 4: must have at most 3 items',
     'spec.parts[2].id: Required value',
     'spec.parts[3].id: Required value',
+    'spec.parts: Too many: 4: must have at most 3 items',
     'spec.parts[1]: Duplicate value: {"id":"a"}',
     'spec.parts[3]: Duplicate value: {}',
   ]);
@@ -240,4 +245,92 @@ test('documents say what upstream says of resources within, of what may be null,
     'type',
     'x-kubernetes-group-version-kind',
   ]);
+});
+
+const textsOf = (schema: JsonObject, value: Json): string[] =>
+  validateStructural({ a: value }, { type: 'object', properties: { a: schema } }).map(fieldErrorText);
+const unplaced = '<nil>: Invalid value: ""';
+
+test('of choices that none fits, the nearest is told of, and the whole by its name', () => {
+  const either = { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] };
+  assert.deepEqual(textsOf(either, true), [
+    'a: Invalid value: "boolean": a in body must be of type integer,string: "boolean"',
+    `${unplaced}: "a" must validate at least one schema (anyOf)`,
+    'a: Invalid value: "boolean": a in body must be of type integer: "boolean"',
+  ]);
+  const object = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const oneOf = [{ required: ['x', 'y'] }, { properties: { z: { minimum: 5 } } }];
+  assert.deepEqual(textsOf({ ...object, oneOf }, { z: 1 }), [
+    `${unplaced}: "a" must validate one and only one schema (oneOf). Found none valid`,
+    'a.z: Invalid value: 1: a.z in body should be greater than or equal to 5',
+  ]);
+  assert.deepEqual(textsOf({ ...object, oneOf }, { x: 1, y: 1, z: 7 }), [
+    `${unplaced}: "a" must validate one and only one schema (oneOf). Found 2 valid alternatives`,
+  ]);
+  assert.deepEqual(textsOf({ type: 'integer', allOf: [{ minimum: 3 }], not: { maximum: 9 } }, 1), [
+    'a: Invalid value: 1: a in body should be greater than or equal to 3',
+    `${unplaced}: "a" must validate all the schemas (allOf). None validated`,
+    `${unplaced}: "a" must not validate the schema (not)`,
+  ]);
+});
+
+test('a wrong type does not keep other rules from being told', () => {
+  assert.deepEqual(textsOf({ type: 'integer', enum: [1, 2] }, 'x'), [
+    'a: Invalid value: "string": a in body must be of type integer: "string"',
+    'a: Unsupported value: "x": supported values: "1", "2"',
+  ]);
+});
+
+test('numbers have the range of their format', () => {
+  const tooLarge = (format: string, type = 'integer'): string[] => [
+    `${unplaced}: Checked value must be of type ${type} with format ${format} in a`,
+  ];
+  assert.deepEqual(textsOf({ type: 'integer', format: 'int32' }, 2 ** 31 - 1), []);
+  assert.deepEqual(textsOf({ type: 'integer', format: 'int32' }, 2 ** 31), tooLarge('int32'));
+  assert.deepEqual(textsOf({ type: 'number', format: 'float' }, 3.5e38), tooLarge('float', 'number'));
+  assert.deepEqual(textsOf({ type: 'integer', format: 'int64' }, 1e19), [
+    'a: Invalid value: "float64": a in body must be of type int64: "float64"',
+    ...tooLarge('int64'),
+  ]);
+  assert.deepEqual(textsOf({ type: 'number', maximum: 1 }, 25_000_000.5), [
+    'a: Invalid value: 2.50000005e+07: a in body should be less than or equal to 1',
+  ]);
+});
+
+/** Of each format texts that have it, and texts that do not. */
+const formats: readonly (readonly [format: string, good: readonly string[], bad: readonly string[]])[] = [
+  ['k8s-short-name', ['web-1'], ['Web', 'a.b', 'a-', 'x'.repeat(64)]],
+  ['k8s-long-name', ['a.b', 'x'.repeat(90)], ['a..b', 'A']],
+  [
+    'datetime',
+    ['2026-01-31t12:00:00z'],
+    ['2026-01-31 12:00:00Z', '2026-02-31T12:00:00Z', '2026-01-31T24:00:00Z'],
+  ],
+  ['date', ['2024-02-29'], ['2026-02-29', '2026-04-31']],
+  ['byte', ['aGk='], ['', 'aGk']],
+  ['hostname', ['a.com', 'é.com', 'localhost'], ['a_b', 'ab-c', 'a.b1', `a.${'x'.repeat(64)}`]],
+  ['email', ['a.b@c.d', 'A. Bee <a@b>', '"x y"@c'], ['a@', 'a..b@c', 'a b@c']],
+  ['uri', ['/x', 'mailto:a@b'], ['x', 'http://a b']],
+  ['duration', ['1.5h', '5 days', '3 weeks ago'], ['1', '5xs', '']],
+  ['mac', ['01-23-45-67-89-AB', '0123.4567.89ab'], ['01:23-45:67:89:ab']],
+  ['uuid4', ['0b5cd2b7-5a4e-4ab6-8f2c-2d9c5a3f1e77'], ['0b5cd2b7-5a4e-4ab6-cf2c-2d9c5a3f1e77']],
+  ['isbn', ['0321751043', '978-0321751041'], ['0321751044']],
+  ['creditcard', ['4111-1111-1111-1111'], ['4111111111111112']],
+  ['hexcolor', ['#fff'], ['#ffff']],
+  ['rgbcolor', ['rgb(1, 2, 255)'], ['rgb(1,2,256)']],
+  ['ssn', ['111-11-1111'], ['111111111']],
+  ['bsonobjectid', ['507f1f77bcf86cd799439011'], ['x']],
+  ['ipv4', ['1.2.3.4', '::ffff:1.2.3.4'], ['1.2.3', '::1']],
+  ['ipv6', ['::1', '::ffff:1.2.3.4'], ['1.2.3.4']],
+  ['nonsense', ['anything'], []],
+];
+
+test('formats take what upstream takes', () => {
+  for (const [format, good, bad] of formats) {
+    for (const text of good) assert.deepEqual(textsOf({ type: 'string', format }, text), [], text);
+    for (const text of bad)
+      assert.deepEqual(textsOf({ type: 'string', format }, text), [
+        `a: Invalid value: ${JSON.stringify(text)}: a in body must be of type ${format}: ${JSON.stringify(text)}`,
+      ]);
+  }
 });

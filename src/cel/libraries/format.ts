@@ -2,12 +2,12 @@
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
 import { hasFormat } from '../../apimachinery/structural/formats.ts';
 import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule } from '../../apimachinery/validation/names.ts';
+import { parseRequestUrl } from '../../base/request-url.ts';
 import { type CelType, listOf, optionalOf, stringType, structType } from '../cel-type.ts';
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { fixed, regexFactor, scaled, traversalFactor } from '../estimate.ts';
 import { nominal } from '../library-costs.ts';
 import { Opaque, Optional, type Value, ValueList, valueSize } from '../value.ts';
-import { parseRequestUrl } from './request-url.ts';
 
 const formatType = structType('kubernetes.NamedFormat');
 /** Upstream's bounds for what it cannot see into. */

@@ -1,10 +1,11 @@
 // Kubernetes' URL library: absolute URLs and paths, as Go's net/url reads requests.
+
+import { parseRequestUrl, type RequestUrl, unescapeQuery } from '../../base/request-url.ts';
 import { boolType, type CelType, listOf, mapOf, stringType, structType } from '../cel-type.ts';
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { scaled, traversalFactor } from '../estimate.ts';
 import { nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value, ValueList, ValueMap } from '../value.ts';
-import { parseRequestUrl, type RequestUrl, unescapeQuery } from './request-url.ts';
 
 const urlType = structType('kubernetes.URL');
 

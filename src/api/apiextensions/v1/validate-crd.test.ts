@@ -86,7 +86,7 @@ const schemas: readonly (readonly [what: string, schema: JsonObject, errors: rea
   [
     'a default of another type',
     { type: 'integer', default: 'many' },
-    [`${spec}.default: Invalid value: "string": in body must be of type integer: "string"`],
+    [`${spec}.default: Invalid value: "string":  in body must be of type integer: "string"`],
   ],
   [
     'a default with unknown fields',

@@ -3,14 +3,15 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { HorizontalPodAutoscaler } from '../../generated/types/autoscaling-v1.ts';
-import { hpaFromV1, hpaToV1, horizontalPodAutoscaler as v2 } from '../v2/horizontalpodautoscaler.ts';
+import { horizontalPodAutoscaler as v2 } from '../v2/horizontalpodautoscaler.ts';
 import {
   validateHorizontalPodAutoscaler,
   validateHorizontalPodAutoscalerUpdate,
 } from '../v2/validate-horizontalpodautoscaler.ts';
+import { hpaFromV1, hpaToV1 } from './scaler-conversion.ts';
 
-/** The rules are those of the stored kind, and name its fields, as upstream's. Annotations hold what nobody decodes. */
-const ruled = (o: object): JsonObject => hpaFromV1({ ...o, metadata: {} } as JsonObject);
+/** The rules are those of the stored kind, of what annotations say too, and name its fields, as upstream's. */
+const ruled = (o: object): JsonObject => hpaFromV1(o as JsonObject);
 
 export const autoscalingV1: GroupBehaviours<{ horizontalpodautoscalers: HorizontalPodAutoscaler }> = {
   horizontalpodautoscalers: {

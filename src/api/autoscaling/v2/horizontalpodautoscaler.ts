@@ -1,7 +1,6 @@
-// HorizontalPodAutoscalers: kept as v2, served as v1 too.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+// HorizontalPodAutoscalers: kept as v2, served as v1 too (../v1/scaler-conversion.ts).
+import type { Json } from '../../../apimachinery/declaration.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { isObject, obj, objs, spec, status } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type {
   HorizontalPodAutoscaler,
@@ -119,98 +118,3 @@ export const horizontalPodAutoscaler: KindBehaviour<HorizontalPodAutoscaler> = {
       validateHorizontalPodAutoscalerUpdate(hpa, old, subresource),
   },
 };
-
-const annotations = {
-  metrics: 'autoscaling.alpha.kubernetes.io/metrics',
-  behavior: 'autoscaling.alpha.kubernetes.io/behavior',
-  currentMetrics: 'autoscaling.alpha.kubernetes.io/current-metrics',
-  conditions: 'autoscaling.alpha.kubernetes.io/conditions',
-} as const;
-
-const isCpuUtilization = (m: JsonObject): boolean =>
-  m['type'] === 'Resource' &&
-  obj(m['resource'])['name'] === 'cpu' &&
-  obj(obj(m['resource'])['target'])['type'] === 'Utilization';
-
-/** v2 as v1: the CPU target is a field, the rest goes to annotations, as upstream keeps it. */
-export function hpaToV1(hpa: JsonObject): JsonObject {
-  const { metrics, behavior, ...rest } = spec(hpa);
-  const all = objs(metrics);
-  const cpu = all.find(isCpuUtilization);
-  const others = all.filter((m) => m !== cpu);
-  const { currentMetrics, conditions, ...restStatus } = status(hpa);
-  const nowCpu = objs(currentMetrics).find(
-    (m) => m['type'] === 'Resource' && obj(m['resource'])['name'] === 'cpu',
-  );
-  const utilization = obj(obj(nowCpu?.['resource'])['current'])['averageUtilization'];
-  const meta = { ...obj(hpa['metadata']) };
-  const notes: JsonObject = { ...obj(meta['annotations']) };
-  if (others.length > 0) notes[annotations.metrics] = JSON.stringify(others);
-  if (behavior !== undefined) notes[annotations.behavior] = JSON.stringify(behavior);
-  if (objs(currentMetrics).length > 0) notes[annotations.currentMetrics] = JSON.stringify(currentMetrics);
-  if (objs(conditions).length > 0) notes[annotations.conditions] = JSON.stringify(conditions);
-  if (Object.keys(notes).length > 0) meta['annotations'] = notes;
-  return {
-    kind: 'HorizontalPodAutoscaler',
-    apiVersion: 'autoscaling/v1',
-    metadata: meta,
-    spec: {
-      ...rest,
-      ...(cpu
-        ? { targetCPUUtilizationPercentage: obj(obj(cpu['resource'])['target'])['averageUtilization'] }
-        : {}),
-    },
-    status: {
-      ...restStatus,
-      ...(utilization === undefined ? {} : { currentCPUUtilizationPercentage: utilization }),
-    },
-  };
-}
-
-const parsed = (text: Json | undefined): Json | undefined => {
-  try {
-    return typeof text === 'string' ? (JSON.parse(text) as Json) : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
-/** v1 as v2, annotations folded back. */
-export function hpaFromV1(hpa: JsonObject): JsonObject {
-  const { targetCPUUtilizationPercentage: cpu, ...rest } = spec(hpa);
-  const { currentCPUUtilizationPercentage: _now, ...restStatus } = status(hpa);
-  const meta = { ...obj(hpa['metadata']) };
-  const notes: JsonObject = { ...obj(meta['annotations']) };
-  const from = (name: keyof typeof annotations): Json | undefined => {
-    const value = parsed(notes[annotations[name]]);
-    delete notes[annotations[name]];
-    return value;
-  };
-  const others = from('metrics');
-  const behavior = from('behavior');
-  const currentMetrics = from('currentMetrics');
-  const conditions = from('conditions');
-  if (Object.keys(notes).length > 0) meta['annotations'] = notes;
-  else delete meta['annotations'];
-  const metrics: Json[] = [...(Array.isArray(others) ? others : [])];
-  if (typeof cpu === 'number')
-    metrics.push({
-      type: 'Resource',
-      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: cpu } },
-    });
-  return {
-    kind: 'HorizontalPodAutoscaler',
-    apiVersion: 'autoscaling/v2',
-    metadata: meta,
-    spec: {
-      ...rest,
-      ...(metrics.length > 0 ? { metrics } : {}),
-      ...(isObject(behavior) ? { behavior } : {}),
-    },
-    status: {
-      ...restStatus,
-      currentMetrics: Array.isArray(currentMetrics) ? currentMetrics : null,
-      ...(Array.isArray(conditions) ? { conditions } : {}),
-    },
-  };
-}

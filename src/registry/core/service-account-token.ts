@@ -61,6 +61,13 @@ interface Named {
 }
 const identity = (object: JsonObject): Named => ({ name: nameOf(object), uid: str(meta(object).uid) });
 
+/** What a token may be bound to. */
+const boundResources: ReadonlyMap<string, string> = new Map([
+  ['Pod', 'pods'],
+  ['Secret', 'secrets'],
+  ['Node', 'nodes'],
+]);
+
 /** The bound object's claims; throws when it is not there, or another one. */
 function boundClaims(
   request: RestRequest,
@@ -68,7 +75,7 @@ function boundClaims(
 ): Record<string, unknown> {
   const kind = reference.kind ?? '';
   const name = reference.name ?? '';
-  const resource = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' }[kind];
+  const resource = boundResources.get(kind);
   if (resource === undefined || reference.apiVersion !== 'v1') {
     throw badRequest(
       `cannot bind token to object of type ${reference.apiVersion ?? ''}, Kind=${kind}`.replace(

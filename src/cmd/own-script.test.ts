@@ -180,20 +180,53 @@ test('a file that is not there is no program', () => {
   assert.ok(!existsSync(join(scratch, 'compiled')));
 });
 
-test('of many versions the newest are kept', () => {
-  const { run, file, folder } = place(saying('0'));
-  run();
-  const [first = ''] = readdirSync(folder);
+/** Old compiled code of other versions: the higher the number, the younger. */
+function keepMany(folder: string, file: string, nameOf: (i: number) => string): void {
   for (let i = 0; i < 40; i++) {
-    copyFileSync(join(folder, first), join(folder, `old-${i}`));
-    utimesSync(join(folder, `old-${i}`), i + 1, i + 1);
+    const copy = join(folder, nameOf(i));
+    copyFileSync(file, copy);
+    utimesSync(copy, i + 1, i + 1);
   }
+}
+const ofVersion = (i: number): string => `${i.toString(16)}ab-v20.0.${i}-x64`;
+
+test('of many versions the newest are kept, and what is not ours stays', () => {
+  const { run, file, folder, kept } = place(saying('0'));
+  run();
+  const first = kept();
+  keepMany(folder, first, ofVersion);
+  keepMany(folder, first, (i) => `notes-${i}.txt`);
+  writeFileSync(join(folder, `${ofVersion(1)}.12-345`), '');
+  utimesSync(join(folder, `${ofVersion(1)}.12-345`), 1, 1);
   writeFileSync(file, saying('1'));
   assert.equal(run(), '1');
   const names = readdirSync(folder);
-  assert.equal(names.length, 36);
-  assert.ok(names.includes(first) && names.includes('old-39') && !names.includes('old-0'));
+  const notes = names.filter((name) => name.startsWith('notes-'));
+  assert.deepEqual([notes.length, names.length], [40, 40 + 36]);
+  assert.ok(existsSync(first) && names.includes(ofVersion(39)) && !names.includes(ofVersion(0)));
+  assert.ok(!names.includes(`${ofVersion(1)}.12-345`));
 });
+
+const foreign: Record<string, (folder: string) => void> = {
+  'that is a link': (folder) => {
+    renameSync(folder, `${folder}-target`);
+    symlinkSync(`${folder}-target`, folder);
+  },
+  'that others may write to': (folder) => chmodSync(folder, 0o777),
+};
+if (process.getuid?.() === 0) foreign['that is another’s'] = (folder) => chownSync(folder, 65_534, 65_534);
+
+for (const [what, change] of Object.entries(foreign))
+  test(`in a folder ${what} nothing is kept, and nothing removed`, () => {
+    const { run, file, folder, kept } = place(saying('0'));
+    run();
+    keepMany(folder, kept(), ofVersion);
+    change(folder);
+    const before = readdirSync(folder);
+    writeFileSync(file, saying('1'));
+    assert.equal(run(), '1');
+    assert.deepEqual(readdirSync(folder), before);
+  });
 
 test('several that start at once leave one whole file', async () => {
   const { program, run, kept } = place(saying('one'));

@@ -4,17 +4,17 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
 
@@ -72,16 +72,30 @@ function compiledBefore(file: string, source: number): Kept | undefined {
   }
 }
 
+/** Checksum, version and architecture; and of what was not written to its end, by whom and when. */
+const ourName = /^[\da-f]{1,8}-v\d[\w.+-]*-[a-z]\w*(\.\d+-\d+)?$/;
+
+/** A folder is ours alone: in one that others write to, or that a link names, nothing is written, and nothing removed. */
+function makeOwnFolder(folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  const found = lstatSync(folder);
+  if (!found.isDirectory() || found.uid !== process.geteuid?.() || (found.mode & 0o022) !== 0)
+    throw new Error(`${folder}: of others`);
+}
+
 function removeOld(folder: string): void {
-  const files = readdirSync(folder).map((name) => join(folder, name));
-  const ages = files.map((file) => ({ file, at: statSync(file).mtimeMs }));
+  const files = readdirSync(folder)
+    .filter((name) => ourName.test(name))
+    .map((name) => join(folder, name));
+  const ages = files.map((file) => ({ file, at: lstatSync(file).mtimeMs }));
   for (const { file } of ages.toSorted((a, b) => b.at - a.at).slice(keptFiles)) rmSync(file, { force: true });
 }
 
 /** Whole or not at all, and where nothing can be written not even made. */
 function write(folder: string, file: string, source: number, script: Script): void {
   const scratch = `${file}.${process.pid}-${Date.now()}`;
-  mkdirSync(folder, { recursive: true });
+  makeOwnFolder(folder);
   const to = openSync(scratch, 'wx', 0o600);
   try {
     try {

@@ -24,10 +24,11 @@ export const withMergeOptions = (command: Command): Command =>
     )
     .addOption(kubeconfigOption().conflicts('merge'));
 
-/** Undefined: none, as asked for. */
+/** Undefined: none, as asked for, or because there is no place for one. */
 export function mergeFileOf({ merge, kubeconfig }: MergeFlags): string | undefined {
   if (merge === false) return undefined;
   const file = kubeconfig ?? fileToMerge(kubeconfigFiles(process.env));
+  if (file === undefined) return undefined;
   // Who reads a cluster's own file has its context already, and its server writes it, too.
   return file.startsWith(join(portholeHome(), 'clusters') + sep) ? undefined : file;
 }

@@ -2,9 +2,10 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { runOwn } from './run-own.ts';
-import { portholeCache } from './setup/locations.ts';
+import { cacheIfAny } from './setup/locations.ts';
 
-enableCompileCache(join(portholeCache(), 'compile-cache'));
+const cache = cacheIfAny();
+if (cache !== undefined) enableCompileCache(join(cache, 'compile-cache'));
 if (!runOwn(process.argv[2])) {
   const { runCommandLine } = await import('./command-line.ts');
   await runCommandLine(process.argv);

@@ -175,6 +175,14 @@ test('where nothing can be written it runs all the same, and leaves nothing', ()
   assert.equal(readFileSync(folder, 'utf8'), 'a file');
 });
 
+test('without a folder it runs, and is kept nowhere', () => {
+  const { run, program, folder } = place(saying('one'));
+  const homeless = program.replace(JSON.stringify(folder), 'undefined');
+  assert.equal(spawnSync(process.execPath, [...asModule, homeless], { encoding: 'utf8' }).stdout, 'one');
+  assert.ok(!existsSync(folder));
+  assert.equal(run(), 'one');
+});
+
 test('a file that is not there is no program', () => {
   assert.equal(runOwnScript(join(scratch, 'none.cjs'), join(scratch, 'compiled')), false);
   assert.ok(!existsSync(join(scratch, 'compiled')));

@@ -124,8 +124,8 @@ function keep(folder: string, file: string, source: number, script: Script): voi
   }
 }
 
-/** False when there is no such script. `folder`: where compiled code is kept. `take`: its command is not run, but handed out. */
-export function runOwnScript(file: string, folder: string, take?: Take): boolean {
+/** False when there is no such script. `folder`: where compiled code is kept, if anywhere. `take`: its command is not run, but handed out. */
+export function runOwnScript(file: string, folder: string | undefined, take?: Take): boolean {
   let text: string;
   try {
     text = readFileSync(file, 'latin1');
@@ -133,13 +133,16 @@ export function runOwnScript(file: string, folder: string, take?: Take): boolean
     return false;
   }
   const source = checksum(text);
-  const place = join(folder, `${source.toString(16)}-${process.version}-${process.arch}`);
-  const kept = compiledBefore(place, source);
+  const name = `${source.toString(16)}-${process.version}-${process.arch}`;
+  const kept = folder === undefined ? undefined : compiledBefore(join(folder, name), source);
   const script = new Script(text, { filename: file, ...(kept && { cachedData: kept.code }) });
   const isKept = kept?.isFresh === true && !script.cachedDataRejected;
   const run = script.runInThisContext() as Program;
   const { href } = pathToFileURL(file);
-  const keepCompiled = isKept ? (): void => {} : (): void => keep(folder, place, source, script);
+  const keepCompiled =
+    isKept || folder === undefined
+      ? (): void => {}
+      : (): void => keep(folder, join(folder, name), source, script);
   run(createRequire(file), href, keepCompiled, (module) => import(new URL(module, href).href), take);
   return true;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { withFileLock } from '../../os/file-lock.ts';
 import type { Processes } from '../../os/processes.ts';
 import { removeIfEmpty } from '../../os/remove-if-empty.ts';
+import { folderNamed } from '../setup/locations.ts';
 import type { RunningProcess } from '../supervisor/supervision.ts';
 import { clusterPaths, isClusterThere } from './cluster-state.ts';
 import { isAlive, recordOf } from './own-processes.ts';
@@ -39,7 +40,7 @@ function claimsFolder(): string {
   const uid = process.getuid?.() ?? 0;
   return uid === 0
     ? '/run/porthole'
-    : join(process.env['XDG_RUNTIME_DIR'] ?? tmpdir(), `porthole-claims-${uid}`);
+    : join(folderNamed(process.env, 'XDG_RUNTIME_DIR') ?? tmpdir(), `porthole-claims-${uid}`);
 }
 
 /** Its name can be guessed: whoever made it first must not be somebody else, nor have put a link there. */

@@ -14,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
@@ -51,8 +51,9 @@ test("$KUBECONFIG's first file that is there, else its last; without it ~/.kube/
   assert.equal(fileToMerge(files), c);
   writeFileSync(b, '');
   assert.equal(fileToMerge(files), b);
-  for (const env of [{}, { KUBECONFIG: '' }])
-    assert.deepEqual(kubeconfigFiles(env), [join(homedir(), '.kube/config')]);
+  for (const env of [{ HOME: folder }, { HOME: folder, KUBECONFIG: '' }])
+    assert.deepEqual(kubeconfigFiles(env), [join(folder, '.kube/config')]);
+  assert.equal(fileToMerge([]), undefined);
 });
 
 test('merged into a file that is made for its owner only, again, and removed by the record', async (t) => {

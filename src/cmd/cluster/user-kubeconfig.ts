@@ -10,7 +10,6 @@ import {
   realpathSync,
   rmSync,
 } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { parseYaml } from '../../base/yaml.ts';
 import { writeDurably } from '../../component-base/durable-file.ts';
@@ -18,7 +17,7 @@ import { mergedKubeconfig, withoutCluster } from '../../controlplane/kubeconfig-
 import type { KubeconfigFacts } from '../../controlplane/kubeconfig-text.ts';
 import { asOwnerOf } from '../../os/as-owner.ts';
 import { adminOf } from '../compose/cluster-credentials.ts';
-import type { Environment } from '../setup/locations.ts';
+import { type Environment, userHome } from '../setup/locations.ts';
 import { type ClusterPaths, type ClusterState, clusterPaths, writeClusterState } from './cluster-state.ts';
 import { withKubeconfigLock } from './kubeconfig-lock.ts';
 
@@ -33,17 +32,17 @@ const namesOf = ({
   contextName: contextName(name),
 });
 
-/** Those that kubectl reads. */
+/** Those that kubectl reads; none for a user without a home. */
 export function kubeconfigFiles(env: Environment): string[] {
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
-  const files = listed.length > 0 ? listed : [join(homedir(), '.kube/config')];
-  return [...new Set(files.map((file) => resolve(file)))];
+  const home = userHome(env);
+  const own = home === undefined ? [] : [join(home, '.kube/config')];
+  return [...new Set((listed.length > 0 ? listed : own).map((file) => resolve(file)))];
 }
 
 /** The first that is there; if none is, the last. */
-export function fileToMerge(files: readonly string[]): string {
-  return files.find((file) => existsSync(file)) ?? files.at(-1)!;
-}
+export const fileToMerge = (files: readonly string[]): string | undefined =>
+  files.find((file) => existsSync(file)) ?? files.at(-1);
 
 interface Found {
   readonly text: string;

@@ -3,6 +3,7 @@ import type { Ending } from '../base/ending.ts';
 import type { Steps } from '../base/turns.ts';
 import type { FieldError } from './field-error.ts';
 import type { GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
+import type { KeptByStatus } from './kept-metadata.ts';
 import type { Describe } from './openapi/description-text.ts';
 import type { PlanSource } from './plan.ts';
 
@@ -68,6 +69,8 @@ export interface Strategy<T = JsonObject> {
   warnings?(object: T, old: T | undefined): readonly string[];
   /** True when a create may bring its status (a node that registers). Default: it is reset. */
   readonly keepsStatusOnCreate?: boolean;
+  /** Of its metadata, what a write of its status puts back, so that nobody owns it through that either. Default: nothing. */
+  readonly keptByStatus?: KeptByStatus;
   /** True when a PUT to a missing name creates it (Lease, Endpoints, Event …). */
   readonly allowCreateOnUpdate?: boolean;
   /** False when an update must carry a resourceVersion. Default true. */

@@ -12,7 +12,6 @@ import { compareVersions } from '../../apimachinery/discovery/groups.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
-import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
 import { Correlated, type Stopwatch } from '../../apimachinery/structural/correlated.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
@@ -155,10 +154,7 @@ function strategyOf(
   const ruled = once(() => hasRules(schema()));
   return {
     allowUnconditionalUpdate: false,
-    // The status subresource writes no label, finalizer or owner.
-    prepareForUpdate(object, old, { subresource }) {
-      if (subresource === 'status') object['metadata'] = keptMetadata(meta(object), meta(old));
-    },
+    keptByStatus: 'all',
     validate: (object) => createErrors(object, schema(), scale),
     validateUpdate(object, old, { subresource }) {
       const stopwatch: Stopwatch = { now: watch.now, spentMs: 0, isRunning: false };

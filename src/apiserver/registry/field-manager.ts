@@ -4,7 +4,9 @@ import type { Steps } from '../../base/turns.ts';
 
 /** What ownership asks of a kind. */
 export type TrackedKind = Pick<ResourceDeclaration, 'group' | 'version' | 'kind' | 'type' | 'hasStatus'> &
-  Partial<Pick<ResourceDeclaration, 'resource' | 'custom' | 'storage' | 'schemaSince' | 'ownedVersion'>>;
+  Partial<
+    Pick<ResourceDeclaration, 'resource' | 'custom' | 'strategy' | 'storage' | 'schemaSince' | 'ownedVersion'>
+  >;
 
 export interface FieldManagerRequest {
   readonly declaration: TrackedKind;

@@ -28,7 +28,18 @@ test('what a strategy puts back is owned by nobody', () => {
   assert.deepEqual(of(...requests, 'status'), ['spec', 'status.conditions']);
   // Its strategy leaves metadata as sent.
   assert.deepEqual(of('apiextensions.k8s.io', 'customresourcedefinitions', 'status'), ['spec']);
-  const custom = { group: 'e.com', resource: 'pods', custom: true, hasStatus: true };
+  for (const [group, resource] of [
+    ['admissionregistration.k8s.io', 'validatingadmissionpolicies'],
+    ['apiregistration.k8s.io', 'apiservices'],
+    ['flowcontrol.apiserver.k8s.io', 'flowschemas'],
+    ['flowcontrol.apiserver.k8s.io', 'prioritylevelconfigurations'],
+    ['resource.k8s.io', 'resourceclaims'],
+    ['storage.k8s.io', 'volumeattachments'],
+  ] as const)
+    assert.deepEqual(of(group, resource, 'status'), ['spec', 'metadata']);
+  assert.deepEqual(of('networking.k8s.io', 'servicecidrs', 'status'), []);
+  const strategy = { keptByStatus: 'all' } as const;
+  const custom = { group: 'e.com', resource: 'pods', custom: true, hasStatus: true, strategy };
   assert.deepEqual(limitsOf(custom, 'status'), { resetFields: [['spec'], ['metadata']] });
   assert.deepEqual(limitsOf(custom, ''), { resetFields: [['status']] });
 });

@@ -2,27 +2,19 @@
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
 import type { OtherVersion, VersionedKind } from '../../apimachinery/fieldmanager/versioned-object.ts';
 import { copyJson, meta, str } from '../../apimachinery/json-access.ts';
+import { pathsOfKept } from '../../apimachinery/kept-metadata.ts';
 import type { TrackedKind } from './field-manager.ts';
 
 type Paths = readonly (readonly string[])[];
 
-const spec: Paths = [['spec']];
-const specAndMetadata: Paths = [['spec'], ['metadata']];
-
 /** What upstream's strategies say beside the usual, by kind and subresource. */
 const unusual: Readonly<Record<string, Paths>> = {
-  '/pods/status': [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
   '/namespaces/finalize': [['status']],
-  'admissionregistration.k8s.io/validatingadmissionpolicies/status': specAndMetadata,
-  'apiregistration.k8s.io/apiservices/status': specAndMetadata,
-  'apps/deployments/status': [['spec'], ['metadata', 'labels']],
   'certificates.k8s.io/certificatesigningrequests/': [['spec'], ['status']],
   'certificates.k8s.io/certificatesigningrequests/approval': [['spec'], ['status', 'certificate']],
   'certificates.k8s.io/certificatesigningrequests/status': [['spec'], ['status', 'conditions']],
-  'flowcontrol.apiserver.k8s.io/flowschemas/status': specAndMetadata,
-  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations/status': specAndMetadata,
-  'resource.k8s.io/resourceclaims/status': specAndMetadata,
-  'storage.k8s.io/volumeattachments/status': specAndMetadata,
+  // What it puts back of these it says of a group that there is not.
+  'networking.k8s.io/servicecidrs/status': [],
 };
 
 /** Of subresources that write a part of the spec: all that can be owned through them (upstream: GetResetFieldsFilter). */
@@ -33,7 +25,7 @@ const parts: Readonly<Record<string, Paths>> = {
   ),
 };
 
-type Limited = Pick<TrackedKind, 'group' | 'resource' | 'custom' | 'hasStatus'>;
+type Limited = Pick<TrackedKind, 'group' | 'resource' | 'custom' | 'hasStatus' | 'strategy'>;
 
 /** What a request to this (sub)resource can own of an object. */
 export function limitsOf(
@@ -46,12 +38,12 @@ export function limitsOf(
 }
 
 /** What a request can't write, so nobody owns it through it. */
-function resetFields({ group, resource, custom, hasStatus }: Limited, subresource: string): Paths {
+function resetFields({ group, resource, custom, hasStatus, strategy }: Limited, subresource: string): Paths {
   const own = custom === true ? undefined : unusual[`${group}/${resource}/${subresource}`];
   if (own !== undefined) return own;
   if (subresource === '') return hasStatus ? [['status']] : [];
   if (subresource !== 'status') return [];
-  return custom === true ? specAndMetadata : spec;
+  return [['spec'], ...pathsOfKept(strategy?.keptByStatus)];
 }
 
 /** It was written when the definition may have said something else. */

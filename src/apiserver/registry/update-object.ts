@@ -4,6 +4,7 @@ import { badRequest, conflict, optimisticLock, StatusError } from '../../apimach
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { copyJson, num, str, strs } from '../../apimachinery/json-access.ts';
+import { metadataOfStatus } from '../../apimachinery/kept-metadata.ts';
 import type { Steps } from '../../base/turns.ts';
 import { isStampOf } from '../../storage/stamp.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
@@ -324,7 +325,8 @@ function prepare(
   const { declaration } = store;
   let prepared = object;
   if (context.subresource === 'status') {
-    prepared = { ...old, metadata: object['metadata'] };
+    const { keptByStatus } = declaration.strategy;
+    prepared = { ...old, metadata: metadataOfStatus(keptByStatus, metadataOf(object), metadataOf(old)) };
     if (object['status'] === undefined) delete prepared['status'];
     else prepared['status'] = object['status'];
   } else if (context.subresource === '' && declaration.hasStatus) {

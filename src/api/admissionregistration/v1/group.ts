@@ -84,6 +84,7 @@ const policy = (
     validate,
     validateUpdate: (o, old, { subresource }) =>
       subresource === 'status' ? validatePolicyStatus(o) : withoutKnownConditions(validate(o), o, old),
+    keptByStatus: 'all',
     allowUnconditionalUpdate: false,
   },
 });

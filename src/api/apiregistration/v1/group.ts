@@ -35,6 +35,7 @@ export const apiregistrationV1: GroupBehaviours<{ apiservices: APIService }> = {
       validate: validateApiService,
       validateUpdate: (o, _, { subresource }) =>
         subresource === 'status' ? validateApiServiceStatus(o) : [],
+      keptByStatus: 'all',
       allowUnconditionalUpdate: false,
       applyDefaults(o) {
         const service = o.spec?.service;

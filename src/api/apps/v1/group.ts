@@ -45,6 +45,7 @@ const deployment: KindBehaviour<Deployment> = {
     validate: validateDeployment,
     validateUpdate: (o, old, { subresource }) =>
       subresource === 'status' ? validateDeploymentStatus(o, old) : selectorStays(o, old),
+    keptByStatus: ['labels'],
   },
   row: (o, now) => [
     nameCell(o),

@@ -47,10 +47,5 @@ export function preparePodUpdate(
       setOrDelete(kept, 'resources', sent.resources);
       becomes(pod, old, kept);
       break;
-    case 'status':
-      // Kubelets of old lost owners here.
-      if (pod.metadata !== undefined)
-        setOrDelete(pod.metadata, 'ownerReferences', old.metadata?.ownerReferences);
-      break;
   }
 }

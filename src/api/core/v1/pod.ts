@@ -58,6 +58,8 @@ export const pod: KindBehaviour<Pod> = {
     applyDefaults: podDefaults,
     prepareForCreate,
     prepareForUpdate: preparePodUpdate,
+    // Kubelets of old lost owners there.
+    keptByStatus: ['deletionTimestamp', 'ownerReferences'],
     // As upstream, which writes a binding past the strategy: a pod is bound in its first generation.
     uncountedSubresources: ['binding'],
     warnings: podWarnings,

@@ -52,6 +52,7 @@ export const flowcontrolV1: GroupBehaviours<{
       },
       validate: validateFlowSchema,
       validateUpdate: statusErrors,
+      keptByStatus: 'all',
     },
   },
   prioritylevelconfigurations: {
@@ -91,6 +92,7 @@ export const flowcontrolV1: GroupBehaviours<{
       },
       validate: validatePriorityLevel,
       validateUpdate: statusErrors,
+      keptByStatus: 'all',
     },
   },
 };

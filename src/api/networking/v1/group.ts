@@ -114,7 +114,11 @@ const ipAddress: KindBehaviour<IPAddress> = {
 
 const serviceCidr: KindBehaviour<ServiceCIDR> = {
   ownUpdateRules: true,
-  strategy: { validate: validateServiceCidr, validateUpdate: validateServiceCidrUpdate },
+  strategy: {
+    validate: validateServiceCidr,
+    validateUpdate: validateServiceCidrUpdate,
+    keptByStatus: 'all',
+  },
   row: (o, now) => [nameCell(o), (o.spec?.cidrs ?? []).join(','), ageCell(o, now)],
 };
 

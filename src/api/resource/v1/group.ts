@@ -58,6 +58,7 @@ export const resourceV1: GroupBehaviours<{
       validate: validateResourceClaim,
       validateUpdate: (o, old, { subresource }) =>
         subresource === 'status' ? validateResourceClaimStatus(o, old) : claimStays(o, old),
+      keptByStatus: 'all',
     },
   },
   resourceclaimtemplates: {

@@ -102,6 +102,7 @@ const volumeAttachment: KindBehaviour<VolumeAttachment> = {
     validate: validateVolumeAttachment,
     validateUpdate: (o, old, { subresource }) =>
       subresource === '' ? validateVolumeAttachmentUpdate(o, old) : validateVolumeAttachmentStatus(o),
+    keptByStatus: 'all',
   },
   row: (o, now) => [
     nameCell(o),

@@ -15,6 +15,7 @@ export const storagemigrationV1beta1: GroupBehaviours<{
     strategy: {
       validate: validateMigration,
       validateUpdate: validateMigrationUpdate,
+      keptByStatus: 'all',
       allowUnconditionalUpdate: false,
     },
   },

@@ -349,6 +349,32 @@ test('a dry run is told to webhooks without side effects, and to those that have
   }
 });
 
+test('options of a deletion are told in one version, whichever they were sent in, and from the query too', async () => {
+  await configure('validating', 'deletions', { rules: [{ ...rule, operations: ['DELETE'] }] });
+  const told = { kind: 'DeleteOptions', apiVersion: 'meta.k8s.io/v1' };
+  const uid = (await ask('POST', configMaps, { metadata: { name: 'goes' } })).body['metadata'] as {
+    uid: string;
+  };
+  const preconditions = { uid: uid.uid };
+  const options = { dryRun: ['All'], preconditions };
+  const cases: readonly [query: string, body: object | undefined, expected: object][] = [
+    ['', { ...options, kind: 'DeleteOptions', apiVersion: 'v1' }, options],
+    ['', { ...options, kind: 'DeleteOptions', apiVersion: 'foo/v9', odd: 1 }, options],
+    ['', options, options],
+    [
+      '?dryRun=All&gracePeriodSeconds=0&propagationPolicy=Orphan',
+      undefined,
+      { dryRun: ['All'], gracePeriodSeconds: 0, propagationPolicy: 'Orphan' },
+    ],
+    ['', undefined, {}],
+  ];
+  for (const [query, body, expected] of cases) {
+    const answer = await ask('DELETE', `${configMaps}/goes${query}`, body);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(server.asked.at(-1)!.request['options'], { ...told, ...expected });
+  }
+});
+
 test('webhooks never stand between an administrator and the configurations of webhooks', async () => {
   const everything = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }];
   await configure('validating', 'wall', { rules: everything });

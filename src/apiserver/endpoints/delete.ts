@@ -26,19 +26,26 @@ export interface DeleteRequest extends DeleteOptions {
 const unreadableField = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 const unreadableVerb = 'unsafe-delete-ignore-read-errors';
 
+/** To admission, in one version whichever was sent. */
+function asTold(options: object): JsonObject {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(given), kind: deleteOptionsKind.kind, apiVersion: 'meta.k8s.io/v1' };
+}
+
 /** From the body when there is one, else from the query, as upstream. */
 export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
   const body = await context.readBody(maxBodyBytes);
   const dry = isDryRun(context);
   if (body.length === 0) {
     const { query } = context;
-    return checked({
+    const sent = {
       gracePeriodSeconds: queryInt64(query, 'gracePeriodSeconds'),
-      propagationPolicy: (query.get('propagationPolicy') ?? undefined) as DeleteOptions['propagationPolicy'],
       orphanDependents: queryBoolean(query, 'orphanDependents'),
-      unreadable: queryBoolean(query, unreadableField),
-      dryRun: dry,
-    });
+      propagationPolicy: (query.get('propagationPolicy') ?? undefined) as DeleteOptions['propagationPolicy'],
+    };
+    const dryRun = query.getAll('dryRun');
+    const raw = asTold({ ...sent, ...(dryRun.length > 0 ? { dryRun } : {}) });
+    return checked({ ...sent, unreadable: queryBoolean(query, unreadableField), raw, dryRun: dry });
   }
   const target = { group: '', version: 'v1', kind: 'DeleteOptions', type: optionsType };
   const { value: sent } = await parseBody(context, body, target, deps);
@@ -57,7 +64,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     uid: preconditions['uid'] as string | undefined,
     resourceVersion: preconditions['resourceVersion'] as string | undefined,
     unreadable: object[unreadableField] as boolean | undefined,
-    raw: object,
+    raw: asTold(object),
     dryRun: dry || dryRun.length > 0,
   });
 }

@@ -132,6 +132,34 @@ test('JSON within a message is as deep as a body may be, and no deeper', () => {
     });
 });
 
+test('a version that has the form of the expected one is read as that, and no other', () => {
+  const v1 = encodeProtobuf(scheme, { kind: 'Eviction', apiVersion: 'policy/v1', metadata: { name: 'a' } });
+  const raw = '0a030a0161';
+  const of = (apiVersion: string, kind = 'Eviction'): Uint8Array => {
+    const text = (tag: string, value: string): string =>
+      tag + Buffer.from([value.length]).toString('hex') + Buffer.from(value).toString('hex');
+    const meta = Buffer.from(text('0a', apiVersion) + text('12', kind), 'hex');
+    const length = Buffer.from([meta.length]).toString('hex');
+    return Buffer.from(`6b3873000a${length}${meta.toString('hex')}1205${raw}1a002200`, 'hex');
+  };
+  assert.deepEqual(Buffer.from(v1), Buffer.from(of('policy/v1')));
+  const expected = { apiVersion: 'policy/v1', kind: 'Eviction', otherVersions: ['v1beta1'] };
+  assert.deepEqual(decodeProtobuf(scheme, of('policy/v1beta1'), expected), {
+    kind: 'Eviction',
+    apiVersion: 'policy/v1beta1',
+    metadata: { name: 'a' },
+  });
+  for (const [apiVersion, kind] of [
+    ['policy/v1beta2', 'Eviction'],
+    ['apps/v1beta1', 'Eviction'],
+    ['v1beta1', 'Eviction'],
+    ['policy/v1beta1', 'PodDisruptionBudget'],
+  ] as const)
+    assert.throws(() => decodeProtobuf(scheme, of(apiVersion, kind), expected), {
+      message: `no kind "${kind}" is registered for version "${apiVersion}"`,
+    });
+});
+
 test('a watch frame begins with its length', () => {
   const frame = encodeWatchFrame('ADDED', Uint8Array.of(1, 2, 3));
   assert.equal(new DataView(frame.buffer).getUint32(0), frame.length - 4);

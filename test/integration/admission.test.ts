@@ -1,6 +1,8 @@
 // What admission adds and refuses on the real server, in upstream's words.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createScheme } from '../../src/api/scheme.ts';
+import { encodeProtobuf } from '../../src/apimachinery/serializer/protobuf/envelope.ts';
 import { startTestControlPlane, user } from '../../src/controlplane/testing/test-control-plane.ts';
 
 const plane = await startTestControlPlane();
@@ -246,6 +248,15 @@ test('a disruption budget holds an eviction back', async () => {
     { status: { disruptionsAllowed: 1 } },
     { contentType: 'application/merge-patch+json' },
   );
+  // Of clients of before Kubernetes 1.22, which speak protobuf: the same form under another version.
+  const encoded = encodeProtobuf(createScheme(), eviction);
+  const old = Buffer.from(encoded)
+    .toString('latin1')
+    .replace('\x15\x0a\x09policy/v1', '\x1a\x0a\x0epolicy/v1beta1');
+  const dry = await ask('POST', `${pods}/guarded/eviction?dryRun=All`, Buffer.from(old, 'latin1'), {
+    contentType: 'application/vnd.kubernetes.protobuf',
+  });
+  assert.equal(dry.status, 201, dry.text);
   const let1 = await ask('POST', `${pods}/guarded/eviction`, eviction);
   assert.equal(let1.status, 201, let1.text);
   const spent = await ask('GET', `${budgets}/g`);

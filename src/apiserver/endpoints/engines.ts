@@ -67,7 +67,7 @@ export const fieldTracker = (scheme: Scheme): FieldTracker => ({
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 export const protobufCodec = (scheme: Scheme): ProtobufCodec => ({
-  decode: (body, fallback) => decodeProtobuf(scheme, body, fallback) as JsonObject,
+  decode: (body, expected) => decodeProtobuf(scheme, body, expected) as JsonObject,
   encode: (object) => asBuffer(encodeProtobuf(scheme, object)),
   list: (shell, key) => protobufList(scheme, shell, key),
   encodeWatchFrame: (type, object) => asBuffer(encodeWatchFrame(type, object)),

@@ -18,7 +18,7 @@ import {
   parseJsonText,
   parseJsonTextSteps,
 } from '../../apimachinery/serializer/json-text.ts';
-import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
+import type { ExpectedKind, ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import { inTurns, type Turns } from '../../base/turns.ts';
 import type { YamlBody } from '../../base/yaml.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
@@ -33,7 +33,7 @@ const acceptedBodies: readonly string[] = [
 
 export interface ProtobufCodec {
   /** Decodes a body with the `k8s\0` prefix; kind and apiVersion come from its envelope. Throws Error. */
-  decode(body: Buffer, fallback: { readonly apiVersion: string; readonly kind: string }): JsonObject;
+  decode(body: Buffer, expected: ExpectedKind): JsonObject;
   /** By the object's own kind. Throws when it has no protobuf form. */
   encode(object: JsonObject): Buffer;
   /** A list in pieces. Throws when it has no protobuf form. */
@@ -168,7 +168,9 @@ export async function parseBody(
   if (context.heavy) await readers.turns.take();
   if (mediaType === 'application/vnd.kubernetes.protobuf' && readers.protobuf !== undefined) {
     try {
-      const value = readers.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
+      const { kind, otherVersions } = target;
+      const expected = { apiVersion: apiVersionText(target), kind, otherVersions };
+      const value = readers.protobuf.decode(body, expected);
       if (body.length > heavyBytes) assertBounded(value, bounds);
       return { value };
     } catch (error) {

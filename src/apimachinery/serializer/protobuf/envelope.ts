@@ -85,12 +85,31 @@ export function protobufList(scheme: Scheme, shell: JsonObject, key: string): Pr
   };
 }
 
-/** Reads an envelope. Throws DecodeError. `fallback` is the kind expected when the envelope names none. */
-export function decodeProtobuf(
+/** What an envelope is to hold: the kind that is meant when it names none. */
+export interface ExpectedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Of the group: those that have the same form. */
+  readonly otherVersions?: readonly string[] | undefined;
+}
+
+/** A type that there is, or that of the expected kind in a version which has its form. */
+function typeIn(
   scheme: Scheme,
-  bytes: Uint8Array,
-  fallback?: { readonly apiVersion: string; readonly kind: string },
-): JsonObject {
+  apiVersion: string,
+  kind: string,
+  expected: ExpectedKind | undefined,
+): string | undefined {
+  const { group, version } = splitApiVersion(apiVersion);
+  const type = scheme.typeOf({ group, version, kind });
+  if (type !== undefined || kind !== expected?.kind) return type;
+  const own = splitApiVersion(expected.apiVersion);
+  const isOther = own.group === group && expected.otherVersions?.includes(version) === true;
+  return isOther ? scheme.typeOf({ ...own, kind }) : undefined;
+}
+
+/** Reads an envelope. Throws DecodeError, and StatusError for what no JSON can say. */
+export function decodeProtobuf(scheme: Scheme, bytes: Uint8Array, expected?: ExpectedKind): JsonObject {
   if (bytes.length < 4 || !magic.every((b, i) => bytes[i] === b))
     throw new DecodeError(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
@@ -112,9 +131,9 @@ export function decodeProtobuf(
     } else if (number === 2 && wireType === 2) raw = reader.bytes();
     else reader.skip(wireType);
   }
-  if (kind === '') kind = fallback?.kind ?? '';
-  if (apiVersion === '') apiVersion = fallback?.apiVersion ?? '';
-  const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
+  if (kind === '') kind = expected?.kind ?? '';
+  if (apiVersion === '') apiVersion = expected?.apiVersion ?? '';
+  const type = typeIn(scheme, apiVersion, kind, expected);
   if (type === undefined)
     throw new DecodeError(
       `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`,

@@ -1,6 +1,9 @@
 // Numbers keep what their field's type holds, in every body, patch and media type.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createScheme } from '../../src/api/scheme.ts';
+import type { JsonObject } from '../../src/apimachinery/declaration.ts';
+import { encodeProtobuf } from '../../src/apimachinery/serializer/protobuf/envelope.ts';
 import {
   administrator,
   startTestControlPlane,
@@ -123,6 +126,30 @@ describe('numbers as the schema says', () => {
       assert.ok(answer.text.includes(expected), answer.text);
       assert.ok(answer.text.includes(`"whole":${most}`), answer.text);
     }
+  });
+
+  it('what is no number of JSON is stored nowhere, also when protobuf can say it', async () => {
+    const other = crd.replaceAll('example.com', 'other.example.com');
+    for (const [name, value] of [
+      ['NaN', Number.NaN],
+      ['+Inf', Number.POSITIVE_INFINITY],
+      ['-Inf', Number.NEGATIVE_INFINITY],
+    ] as const) {
+      const said = JSON.parse(other, (key, part: unknown) =>
+        key === 'maximum' ? value : part,
+      ) as JsonObject;
+      const body = Buffer.from(encodeProtobuf(createScheme(), said)).toString('latin1');
+      const answer = await send('POST', crds, body, 'application/vnd.kubernetes.protobuf');
+      assert.deepEqual(JSON.parse(answer.text), {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Failure',
+        message: `json: unsupported value: ${name}`,
+        code: 500,
+      });
+    }
+    assert.equal((await send('GET', `${crds}/things.other.example.com`, '')).status, 404);
   });
 
   it('built-in kinds: int64 fields keep all digits, also by protobuf and strategic merge, and no more than that', async () => {

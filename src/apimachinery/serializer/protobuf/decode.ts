@@ -1,4 +1,5 @@
 // Protobuf messages to JSON objects, as the plan of their type says. Fields the type lacks are passed over.
+import { StatusError } from '../../errors.ts';
 import { isZeroScalar, type Json, type JsonObject } from '../../json.ts';
 import { definitionBounds, maxJsonDepth } from '../../object-bounds.ts';
 import type { PlanNode, PlanSource, StructPlan } from '../../plan.ts';
@@ -113,6 +114,13 @@ function readEntry(
 const wireOf = (node: PlanNode): number =>
   node.kind === 'scalar' && node.scalar !== 'string' ? (node.scalar === 'float64' ? 1 : 0) : 2;
 
+/** What has numbers of this sort is stored as JSON, where upstream's encoder fails: it is a 500 there, and no fault of the body. */
+function finite(value: number): number {
+  if (Number.isFinite(value)) return value;
+  const name = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+  throw new StatusError(500, '', `json: unsupported value: ${name}`);
+}
+
 function readValue(
   plans: PlanSource,
   node: PlanNode,
@@ -124,7 +132,7 @@ function readValue(
   switch (node.kind) {
     case 'scalar':
       if (node.scalar === 'string') return reader.string();
-      if (node.scalar === 'float64') return reader.double();
+      if (node.scalar === 'float64') return finite(reader.double());
       return node.scalar === 'bool' ? reader.varint() !== 0 : reader.int64();
     case 'bytes':
       return bytesToBase64(reader.bytes());

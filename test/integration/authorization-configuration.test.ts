@@ -246,7 +246,7 @@ test('files that cannot be followed are refused with what is wrong', async () =>
     [[webhook({ timeout: '31s' })], /must be > 0s and <= 30s/],
     [
       [webhook({ failurePolicy: 'Ignore' })],
-      /Unsupported value: "Ignore": supported values: "Deny", "NoOpinion"/,
+      /Unsupported value: "Ignore": supported values: "NoOpinion", "Deny"/,
     ],
     [[webhook({ matchConditions: [{ expression: 'request.' }] })], /compilation failed: ERROR/],
     [[webhook({ matchConditions: [{ expression: "'x'" }] })], /must evaluate to bool/],
@@ -262,7 +262,7 @@ test('files that cannot be followed are refused with what is wrong', async () =>
     ],
     [
       [webhook({ connectionInfo: { type: 'Both' } })],
-      /Unsupported value: "Both": supported values: "InClusterConfig", "KubeConfigFile"/,
+      /connectionInfo\.type: Unsupported value: \{"Type":"Both","KubeConfigFile":null\}: supported values: "InClusterConfig", "KubeConfigFile"/,
     ],
     [[webhook({ retries: 'x' })], /unknown field "authorizers\[0\]\.webhook\.retries"/],
   ];

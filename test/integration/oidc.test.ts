@@ -406,6 +406,21 @@ test('flags of a provider are held to what the file is held to', async () => {
     /^--authentication-config \S+\.yaml: jwt\[0\]\.issuer\.egressSelectorType: Invalid value: "cluster": oidc: egress lookup for "cluster" is not configured$/,
   );
   assert.match(await selected('moon'), /egress selector must be either controlplane or cluster$/);
+  const mailed = (expression: string): Promise<string> =>
+    refusal({
+      authenticationConfig: fileOf(
+        configuration({
+          ...byClaims,
+          claimMappings: { username: { expression: 'claims.email' } },
+          claimValidationRules: [{ expression }],
+        }),
+      ),
+    });
+  assert.equal(await mailed('claims.email_verified == true'), 'was taken');
+  const unverified = /claims\.email_verified must be used in /;
+  assert.match(await mailed('has(claims.sub)'), unverified);
+  // it says nothing of true or false
+  assert.match(await mailed('claims.?email_verified.orValue("x")'), unverified);
   assert.equal(
     await refusal({ serviceAccountIssuer: ['https://a.example', 'https://a.example'] }),
     'service-account-issuer "https://a.example" is already specified',

@@ -140,7 +140,7 @@ function* faults(
     yield* issuerFaults(issuer, `${at}.issuer`, rules);
     yield* claimRuleFaults(authenticator.claimValidationRules ?? [], `${at}.claimValidationRules`, rules);
     yield* mappingFaults(claimMappings, `${at}.claimMappings`, rules);
-    yield* emailFaults(authenticator, `${at}.claimMappings`);
+    yield* emailFaults(authenticator, `${at}.claimMappings`, rules);
     yield* userRuleFaults(authenticator.userValidationRules ?? [], `${at}.userValidationRules`, rules);
     for (const which of ['url', 'discoveryURL'] as const) {
       const value = issuer[which] ?? '';
@@ -333,13 +333,20 @@ const emailVerified = /\bclaims\.\??email_verified\b/;
 const withoutBlanks = (expression = ''): string => expression.replace(/\s/g, '');
 
 /** An address that nobody has verified is what its owner says: whoever uses it as a name looks at that too. */
-function* emailFaults(authenticator: JwtAuthenticator, at: string): Generator<FieldError> {
+function* emailFaults(
+  authenticator: JwtAuthenticator,
+  at: string,
+  { faultOf }: ConfigurationRules,
+): Generator<FieldError> {
   const { claimMappings: { username, extra = [] } = {}, claimValidationRules = [] } = authenticator;
   if (!email.test(withoutBlanks(username?.expression))) return;
   const looking = [
     username?.expression,
     ...extra.map((one) => one.valueExpression),
-    ...claimValidationRules.map((rule) => rule.expression),
+    // as upstream, a rule that says nothing of true or false looks at nothing
+    ...claimValidationRules
+      .map((rule) => rule.expression ?? '')
+      .filter((expression) => faultOf(expression, 'claims', 'bool') === undefined),
   ];
   if (!looking.some((expression) => emailVerified.test(withoutBlanks(expression))))
     yield invalid(

@@ -155,9 +155,15 @@ function* durationFaults(text: string, at: string, maxMs = Number.POSITIVE_INFIN
     yield invalid(at, text, maxMs === maxTimeoutMs ? 'must be > 0s and <= 30s' : 'must be > 0s');
 }
 
-function* oneOf(value: string, at: string, known: readonly string[]): Generator<FieldError> {
+/** `shown`: what upstream shows of it instead. */
+function* oneOf(
+  value: string,
+  at: string,
+  known: readonly string[],
+  shown: unknown = value,
+): Generator<FieldError> {
   if (value === '') yield required(at);
-  else if (!known.includes(value)) yield notSupported(at, value, known);
+  else if (!known.includes(value)) yield notSupported(at, shown, known, true);
 }
 
 function* webhookFaults(
@@ -190,7 +196,8 @@ function* connectionFaults(
   at: string,
   rules: AuthorizationRules,
 ): Generator<FieldError> {
-  yield* oneOf(type, `${at}.type`, [inCluster, 'KubeConfigFile']);
+  const shown = { Type: type, KubeConfigFile: kubeConfigFile ?? null };
+  yield* oneOf(type, `${at}.type`, [inCluster, 'KubeConfigFile'], shown);
   if (type === inCluster && kubeConfigFile !== undefined)
     yield invalid(`${at}.kubeConfigFile`, kubeConfigFile, 'can only be set when type=KubeConfigFile');
   if (type !== 'KubeConfigFile') return;

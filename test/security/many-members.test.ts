@@ -126,7 +126,10 @@ test('thousands of choices that a schema gives to thousands of values are not tr
   const named = await define('Named', { ...anything, anyOf: list(5_000, (i) => ({ required: [`x${i}`] })) });
   // Seven seconds.
   const from = process.cpuUsage();
-  assert.match((await named('a', many)).message, /must validate at least one schema \(anyOf\)$/);
+  assert.match(
+    (await named('a', many)).message,
+    /"spec" must validate at least one schema \(anyOf\), spec\.x0: Required value\]$/,
+  );
   assert.equal((await named('b', { ...many, x4999: 1 })).status, 201);
   const limits = list(5_000, (i) => ({ properties: { [`y${i}`]: { maximum: -1 } } }));
   const bounded = await define('Bounded', { ...anything, anyOf: limits });

@@ -150,6 +150,24 @@ test('thousands of choices that a schema gives to thousands of values are not tr
   assert.ok(user < 6_000_000, `${user / 1000} ms`);
 });
 
+test('thousands of nulls, deep in what is applied, are looked for once', async () => {
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  await define('Emptied', anything);
+  let deep: unknown = list(45_000, () => null);
+  for (let i = 0; i < 450; i++) deep = { a: deep };
+  const from = process.cpuUsage();
+  const answer = await plane.ask(
+    'PATCH',
+    '/apis/example.com/v1/namespaces/default/emptieds/a?fieldManager=m',
+    { apiVersion: 'example.com/v1', kind: 'Emptied', metadata: { name: 'a' }, spec: { deep } },
+    { contentType: 'application/apply-patch+yaml' },
+  );
+  const { user } = process.cpuUsage(from);
+  assert.equal(answer.status, 201, answer.message);
+  // Paths of each were 2.3 s.
+  assert.ok(user < 1_500_000, `${user / 1000} ms`);
+});
+
 const tables = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
 /** Objects of a kind with columns that show what these paths lead to; answers the cells of one. */

@@ -30,9 +30,11 @@ const goDuration = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[nuµμm]?s|[mh]))+$|^[+-
 /** As Go reads them, or as Scala does: somewhere a number with a unit. */
 const isDuration: Check = (text) =>
   goDuration.test(text) ||
-  [...text.matchAll(/\d\s*([A-Za-zµ]+)/g)].some(([, unit = '']) =>
-    /^(?:[num]s|µs|[smhdw]|hr|wk|(?:nano|micro|milli|sec|min|hour|day|week).*)$/i.test(unit),
-  );
+  text
+    .matchAll(/\d\s*([A-Za-zµ]+)/g)
+    .some(([, unit = '']) =>
+      /^(?:[num]s|µs|[smhdw]|hr|wk|(?:nano|micro|milli|sec|min|hour|day|week).*)$/i.test(unit),
+    );
 
 /** Of one label, and of the last of several, which has letters alone. */
 const onlyLabel = /^[a-zA-Z0-9\p{S}\p{L}](?:-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?$/u;

@@ -278,33 +278,28 @@ async function applied(
   tellRepeated(request, sent);
   try {
     const { metadata: _, ...said } = result;
-    const nulls = declaration.custom === true ? nullsIn(said) : [];
+    const before = declaration.custom === true && holdsNull(said) ? copyJson(said) : undefined;
     const checked = checkedResult(request, result, targetOf(declaration));
-    for (const path of nulls) putBack(checked, path);
+    if (before !== undefined) putNullsBack(before, checked);
     return checked;
   } catch (error) {
     throw error instanceof UndecodableError ? faultOfPatch(goText(patch), error.why) : error;
   }
 }
 
-type Path = readonly (string | number)[];
-
-function nullsIn(value: Json, path: Path = []): Path[] {
-  if (value === null) return [path];
-  if (Array.isArray(value)) return value.flatMap((item, i) => nullsIn(item, [...path, i]));
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) =>
-    item === undefined ? [] : nullsIn(item, [...path, key]),
-  );
+function holdsNull(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return value === null;
+  return Object.values(value).some((item) => item !== undefined && holdsNull(item));
 }
 
 /** As upstream, which does not read an applied custom resource anew: null stays where it may not be, and is refused there. */
-function putBack(object: JsonObject, path: Path): void {
-  let holder: Json | undefined = object;
-  for (const step of path.slice(0, -1))
-    holder = typeof holder === 'object' && holder !== null ? (holder as JsonObject)[step] : undefined;
-  const key = path.at(-1)!;
-  if (isObject(holder) && typeof key === 'string' && !Object.hasOwn(holder, key)) put(holder, key, null);
+function putNullsBack(before: Json | undefined, now: Json | undefined): void {
+  if (Array.isArray(before)) {
+    if (Array.isArray(now)) for (const [i, item] of before.entries()) putNullsBack(item, now[i]);
+  } else if (isObject(before) && isObject(now))
+    for (const [key, item] of Object.entries(before))
+      if (item !== null) putNullsBack(item, now[key]);
+      else if (!Object.hasOwn(now, key)) put(now, key, null);
 }
 
 /** What an apply says twice is refused where it was asked to be strict, with the lines. */

@@ -12,8 +12,8 @@ import { ageOf } from '../apimachinery/human-duration.ts';
 import { meta } from '../apimachinery/json-access.ts';
 import type { BehaviourOf } from '../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../apimachinery/plan.ts';
-import { createPlans } from '../apimachinery/schema-plan.ts';
 import { type ApiEnablement, servedByDefault } from './api-enablement.ts';
+import { builtInPlans } from './built-in-plans.ts';
 import { readDescriptions } from './descriptions/read-descriptions.ts';
 import { strategyOf } from './meta/strategy.ts';
 import { notEnforcedWarnings } from './not-enforced.ts';
@@ -123,7 +123,7 @@ const behaviourOf = ({ group, version, resource }: ResourceData): BehaviourOf<Js
 
 /** All built-in kinds that are served. Made once a server; CRDs are put beside it by whoever serves them. */
 export function createScheme(serves: ApiEnablement['serves'] = servedByDefault): Scheme {
-  const plans = createPlans(schemaSource);
+  const plans = builtInPlans();
   const all = (data as unknown as readonly ResourceData[])
     .filter(serves)
     .map((r) => declare(r, behaviourOf(r), plans));

@@ -38,13 +38,11 @@ const pathsOf = (scale: JsonObject): ScalePaths => ({
   selectorPath: namesOf(scale['labelSelectorPath']),
 });
 
-const partsOf = (path: string): string[] => path.replace(/^\./, '').split('.');
-const shownPath = (names: readonly string[]): string => names.map((name) => `.${name}`).join('');
 const most = 2 ** 31 - 1;
 
 /** What is at `path`, as upstream's accessors find it; `fault`: why nothing can be there. */
 function found(object: JsonObject, path: string): { readonly value?: Json; readonly fault?: string } {
-  const names = partsOf(path);
+  const names = namesOf(path);
   let value: Json = object;
   for (const [i, name] of names.entries()) {
     if (value === null) return {};
@@ -57,13 +55,13 @@ function found(object: JsonObject, path: string): { readonly value?: Json; reado
 }
 
 const accessFault = (names: readonly string[], value: Json, wanted: string): string =>
-  `${shownPath(names)} accessor error: ${goValue(value)} is of the type ${value === null ? '<nil>' : goTypeOf(value)}, expected ${wanted}`;
+  `.${names.join('.')} accessor error: ${goValue(value)} is of the type ${value === null ? '<nil>' : goTypeOf(value)}, expected ${wanted}`;
 
 function replicaErrors(object: JsonObject, path: string): FieldError[] {
   const { value, fault } = found(object, path);
   if (fault !== undefined) return [invalid(path, 0, fault)];
   if (value === undefined) return [];
-  const names = partsOf(path);
+  const names = namesOf(path);
   if (typeof value !== 'bigint' && !Number.isInteger(value))
     return [invalid(path, 0, accessFault(names, value, 'int64'))];
   const replicas = value as number | bigint;
@@ -75,7 +73,7 @@ function selectorErrors(object: JsonObject, path: string): FieldError[] {
   const { value, fault } = found(object, path);
   if (fault !== undefined) return [invalid(path, '', fault)];
   if (value === undefined || typeof value === 'string') return [];
-  return [invalid(path, '', accessFault(partsOf(path), value, 'string'))];
+  return [invalid(path, '', accessFault(namesOf(path), value, 'string'))];
 }
 
 /** An object whose scale could not be shown is refused; a change of the status is asked for its status alone. */

@@ -1,10 +1,8 @@
 // What somebody else says in the status of a review, held to its type: a `denied` that is a text is a fault, and no `false`.
-import { schemaSource } from '../../api/schema-source.ts';
+import { builtInPlans } from '../../api/built-in-plans.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { status } from '../../apimachinery/json-access.ts';
-import type { PlanSource } from '../../apimachinery/plan.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
-import { createPlans } from '../../apimachinery/schema-plan.ts';
 import { ReviewError } from './remote-reviewer.ts';
 
 /** Their older versions have the same status. */
@@ -13,14 +11,11 @@ const types = {
   TokenReview: 'io.k8s.api.authentication.v1.TokenReview',
 } as const;
 
-let plans: PlanSource | undefined;
-
 /** Throws ReviewError. */
 export function reviewStatus(kind: keyof typeof types, answer: JsonObject): JsonObject {
-  plans ??= createPlans(schemaSource);
   const read: JsonObject = { status: answer['status'] ?? {} };
   try {
-    decodeObject(plans, types[kind], read, { defaults: false });
+    decodeObject(builtInPlans(), types[kind], read, { defaults: false });
   } catch (error) {
     throw new ReviewError(error, 'error');
   }

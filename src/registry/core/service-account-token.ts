@@ -156,7 +156,7 @@ function signed(request: RestRequest, signer: TokenSigner, random: Random): Rest
     'kubernetes.io': {
       namespace: request.namespace,
       ...bound,
-      serviceaccount: accountOf(request),
+      serviceaccount: identity(object),
       ...(extended ? { warnafter: nowSeconds + seconds } : {}),
     },
     nbf: nowSeconds,

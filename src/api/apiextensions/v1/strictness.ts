@@ -34,7 +34,10 @@ export const strict: Strictness = {
   manySelectable: new Set(),
 };
 
-export function strictnessFor(old: Decoded<CustomResourceDefinitionSpec>): Strictness {
+/** But for the selectable fields, which are compared one by one. */
+export function strictnessFor(
+  old: Decoded<CustomResourceDefinitionSpec>,
+): Omit<Strictness, 'manySelectable'> {
   const versions = old.versions ?? [];
   const schemas = versions.flatMap(({ schema }) =>
     schema?.openAPIV3Schema === undefined ? [] : [schema.openAPIV3Schema as JsonObject],
@@ -57,6 +60,5 @@ export function strictnessFor(old: Decoded<CustomResourceDefinitionSpec>): Stric
     prunedDefaults: !schemas.some(hasUnknown),
     schemas: schemas.length === versions.length,
     reviewVersions: hasKnownReviewVersion(old.conversion),
-    manySelectable: new Set(),
   };
 }

@@ -117,10 +117,13 @@ export class AvailabilityController {
   }
 
   /** Whether there is nothing to be looked at again soon. */
-  async #look({ remote }: Checked): Promise<boolean> {
+  async #look(checked: Checked): Promise<boolean> {
     const { log } = this.#deps;
     const leave = await this.#places.take();
+    const { remote } = checked;
     try {
+      // A thousand of dead servers wait for minutes: who is gone by then takes no more of that time from others, nor from who stops.
+      if (this.#isClosed || this.#checked.get(remote.name) !== checked) return true;
       const found = await checkAvailability(remote, this.#deps);
       if (this.#isClosed) return true;
       await this.#write(remote, found);

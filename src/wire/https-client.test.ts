@@ -50,6 +50,25 @@ test('a question that waits for a connection ends with its own signal, not with 
   silent.close();
 });
 
+test('a client that is closed lets nobody wait: who has no place yet asks nobody any more', async (t) => {
+  const silent = createServer((socket) => void socket.on('error', () => {}));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.after(() => silent.close());
+  let connections = 0;
+  silent.on('connection', () => connections++);
+  const connected = once(silent, 'connection');
+  const target = { host: '127.0.0.1', port: (silent.address() as AddressInfo).port };
+  const client = new HttpsClient({ maxAnswerBytes: 1024, maxConnections: 1, maxAllConnections: 1 });
+  const question = { method: 'GET', path: '/', headers: {}, body: '', signal: new AbortController().signal };
+  const asked = Array.from({ length: 20 }, () => client.ask(target, question));
+  await connected;
+  client.close();
+  for (const one of asked) await assert.rejects(one, { message: 'http: the client is closed' });
+  await assert.rejects(client.ask(target, question), { message: 'http: the client is closed' });
+  assert.equal(connections, 1);
+});
+
 interface Counted {
   readonly ask: (client: HttpsClient, more?: Partial<HttpsTarget>) => Promise<number>;
   /** How many connections are open, and how many were opened. */
@@ -117,6 +136,17 @@ test('servers asked together take turns in few connections, and none is kept bey
   while (open() > 3) await new Promise(setImmediate);
   const opened = servers.map((server) => server.opened());
   assert.ok(Math.max(...opened) <= 20, `${opened}`);
+});
+
+test('a client that is released answers what is under way, and keeps no connection', async (t) => {
+  const client = new HttpsClient({ maxAnswerBytes: 1024, maxConnections: 4, maxAllConnections: 4 });
+  t.after(() => client.close());
+  const server = await answering(t);
+  await server.ask(client);
+  const asked = [server.ask(client), server.ask(client)];
+  client.release();
+  assert.deepEqual(await Promise.all(asked), [200, 200]);
+  while (server.open() > 0) await new Promise(setImmediate);
 });
 
 test('a connection answers only those who believe as much, and are the same', async (t) => {

@@ -91,6 +91,7 @@ export class HttpsClient {
   readonly #all: Places;
   /** Of a server that is asked now. */
   readonly #ofServer = new Map<string, Places>();
+  #isClosed = false;
 
   constructor({ maxAnswerBytes, maxConnections, maxAllConnections }: HttpsClientOptions) {
     this.#maxConnections = maxConnections;
@@ -104,6 +105,7 @@ export class HttpsClient {
       return await this.#inItsPlace(target, question);
     } catch (error) {
       if (question.signal.aborted) throw question.signal.reason;
+      if (this.#isClosed) throw new NoAnswerError('http: the client is closed', { cause: error });
       throw error instanceof NoAnswerError
         ? error
         : new NoAnswerError(whyNoAnswer(error, target), { cause: error });
@@ -135,6 +137,7 @@ export class HttpsClient {
   async #once(target: HttpsTarget, question: HttpsQuestion, again: boolean): Promise<HttpsAnswer> {
     const { signal } = question;
     signal.throwIfAborted();
+    if (this.#isClosed) throw new Error('closed');
     const bytes = written(target, question);
     const { connection, giveBack } = this.#connections.take(target);
     const leave = (): void => connection.destroy(signal.reason);
@@ -154,7 +157,14 @@ export class HttpsClient {
     return this.#once(target, question, false);
   }
 
+  /** What is under way gets its answer, and then no connection is left. */
+  release(): void {
+    this.#connections.keepNone();
+  }
+
+  /** What is under way is cut, and who waits for a place asks nobody any more: a server that hangs must not hold up whoever stops. */
   close(): void {
+    this.#isClosed = true;
     this.#connections.destroy();
   }
 }

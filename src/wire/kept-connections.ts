@@ -77,6 +77,7 @@ export class KeptConnections {
   /** Who was idle for longest comes first, and where it is kept. */
   readonly #idle = new Map<HttpsConnection, string>();
   readonly #sessions = new Map<string, Buffer>();
+  #keepsNone = false;
 
   constructor(most: number, maxAnswerBytes: number) {
     this.#most = most;
@@ -91,6 +92,12 @@ export class KeptConnections {
     const connection =
       this.#reuse(name) ?? this.#connect(name, target, this.#known.contextOf(trusting, credentials));
     return { connection, giveBack: () => this.#giveBack(name, connection) };
+  }
+
+  /** From now on each ends with its answer. */
+  keepNone(): void {
+    this.#keepsNone = true;
+    for (const connection of [...this.#idle.keys()]) connection.destroy();
   }
 
   destroy(): void {
@@ -132,7 +139,7 @@ export class KeptConnections {
   #giveBack(name: string, connection: HttpsConnection): void {
     const idle = this.#idleOf.get(name) ?? [];
     if (!connection.isUsable) return;
-    if (this.#open.size > this.#most || idle.length >= maxIdleOfOne) {
+    if (this.#keepsNone || this.#open.size > this.#most || idle.length >= maxIdleOfOne) {
       connection.destroy();
       return;
     }

@@ -16,7 +16,7 @@ import { parseGoDuration } from '../../base/go-duration.ts';
 import { parseYaml } from '../../base/yaml.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { checkConfigurationSize } from '../../component-base/configuration-size.ts';
-import type { Logger } from '../../component-base/logger.ts';
+import { inWords, type Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { watchFile } from '../../component-base/watched-file.ts';
 import type { OwnAuthorizers } from '../../controlplane/own-authorizers.ts';
@@ -149,6 +149,8 @@ const msOf = (text: string | undefined, other: string): number => parseGoDuratio
 /** Authorizers, and the connections that they keep. */
 interface Built {
   readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
+  /** Others are asked from now on; what is under way gets its answer. */
+  release(): void;
   close(): void;
 }
 
@@ -188,7 +190,7 @@ async function webhookOf(
     conditions: (webhook.matchConditions ?? []).map(({ expression = '' }) => expression),
     matched: counts.matched,
     failed: (error) => {
-      log.error({ authorizer: name, error }, 'failed to make webhook authorizer request');
+      log.error({ authorizer: name, error: inWords(error) }, 'failed to make webhook authorizer request');
       if (webhook.failurePolicy !== 'Deny' && error instanceof ReviewError) counts.failedOpen(error.result);
     },
   });
@@ -253,6 +255,9 @@ async function build(
   const close = (): void => {
     for (const { client } of webhooks.values()) client.close();
   };
+  const release = (): void => {
+    for (const { client } of webhooks.values()) client.release();
+  };
   try {
     for (const one of authorizers) if (one.type === 'Webhook') webhooks.set(one, await webhookOf(one, deps));
   } catch (error) {
@@ -272,7 +277,7 @@ async function build(
     deps.metrics === undefined
       ? authorizer
       : countedAuthorizer(authorizer, { type: one.type ?? '', name: one.name ?? '' }, deps.metrics);
-  return { authorizers: (own) => authorizers.map((one) => counted(one, of(one, own))), close };
+  return { authorizers: (own) => authorizers.map((one) => counted(one, of(one, own))), close, release };
 }
 
 /** The file's, now and after each change of it; one that can't be used changes nothing. */
@@ -295,7 +300,7 @@ function followFile(
   };
   const failed = (error: unknown): void => {
     told('failure');
-    log.error({ file, error }, 'failed to reload authz config; what was there before holds');
+    log.error({ file, error: inWords(error) }, 'failed to reload authz config; what was there before holds');
   };
   const take = async (text: string): Promise<void> => {
     try {
@@ -304,7 +309,7 @@ function followFile(
       if (stopped) return next.close();
       const before = current;
       current = next;
-      before.close();
+      before.release();
       told('success');
       hash = hashOf(text);
       log.info({ file }, 'reloaded authz config');

@@ -393,6 +393,18 @@ test('a head without an end, or an answer that breaks off, is a failure', async 
   await assert.rejects(wholeBody(half.body));
 });
 
+test('a server that switches protocols when nobody asked is told of, and no fault of this one', async () => {
+  server.answers.set(
+    flunders,
+    (_, response) =>
+      void response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+  );
+  const switched = await send(flunders);
+  assert.equal(switched.status, 503);
+  assert.match(await textOf(switched), /backend tried to switch protocol "x" when "" was requested\n$/);
+  server.answers.delete(flunders);
+});
+
 test('who is not vouched for, or has another name, is not believed', async () => {
   const other = await startExtensionServer({ frontProxyCa: pki.authorities.frontProxyCa() });
   try {

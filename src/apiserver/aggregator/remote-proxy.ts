@@ -52,7 +52,7 @@ const isRedirect = ({ status, headers }: ApiResponse): boolean =>
 const readOnly: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 function whyOf(error: unknown, { host, port, tls }: BackendTarget): string {
-  const cause = error instanceof BackendError ? error.cause : error;
+  const cause = error instanceof BackendError ? (error.cause ?? error) : error;
   return whyNoAnswer(cause, { host, port, serverName: tls?.servername });
 }
 

@@ -31,3 +31,26 @@ test('time that is over between two tries is no fault of another kind: the last 
   assert.deepEqual(results, ['timeout']);
   assert.equal(clock.pending, 0);
 });
+
+const kinds: readonly (readonly [answer: object, verdict: string])[] = [
+  [{ kind: 'ImageReview', apiVersion: 'imagepolicy.k8s.io/v1alpha1' }, 'allowed'],
+  [{}, 'allowed'],
+  [{ kind: 'ImageReview' }, 'allowed'],
+  [{ kind: 'Pod', apiVersion: 'v1' }, 'converting (v1.Pod) to (v1alpha1.ImageReview): unknown conversion'],
+  [
+    { kind: 'ImageReview', apiVersion: 'imagepolicy.k8s.io/v1' },
+    'converting (v1.ImageReview) to (v1alpha1.ImageReview): unknown conversion',
+  ],
+];
+for (const [answer, verdict] of kinds)
+  test(`an answer that says ${JSON.stringify(answer)} of itself, asked for an ImageReview: ${verdict}`, async () => {
+    const body = Buffer.from(JSON.stringify({ ...answer, status: { allowed: true } }));
+    const reviewer = createRemoteReviewer({
+      transport: { server: 'https://reviews.example.com' },
+      client: { ask: async () => ({ status: 200, headers: {}, body }) } as unknown as HttpsClient,
+      clock: new FakeClock(),
+      timeoutMs: 400,
+    });
+    const asked = reviewer.review({ kind: 'ImageReview', apiVersion: 'imagepolicy.k8s.io/v1alpha1' });
+    assert.equal(await asked.then(() => 'allowed', (error: Error) => error.message), verdict);
+  });

@@ -1,6 +1,6 @@
 // Asks a service of somebody else for a verdict: an object goes there by POST, and comes back with its status.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { isObject } from '../../apimachinery/json-access.ts';
+import { isObject, str } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { HttpTransportOptions } from '../../client/transport-http.ts';
 import type { HttpsAnswer, HttpsClient, HttpsTarget } from '../../wire/https-client.ts';
@@ -86,11 +86,22 @@ function objectOf({ status, body }: HttpsAnswer): JsonObject {
   return answer as JsonObject;
 }
 
+/** What it does not say is what was asked. Throws, as Go's decoder, where it says that it is something else. */
+function checkKind(answer: JsonObject, asked: JsonObject): void {
+  const shown = ({ apiVersion, kind }: JsonObject): string => `${str(apiVersion).split('/').at(-1)}.${str(kind)}`;
+  const said = {
+    apiVersion: str(answer['apiVersion']) || asked['apiVersion']!,
+    kind: str(answer['kind']) || asked['kind']!,
+  };
+  if (said.apiVersion !== asked['apiVersion'] || said.kind !== asked['kind'])
+    throw new Error(`converting (${shown(said)}) to (${shown(asked)}): unknown conversion`);
+}
+
 /** Throws for a server that is not asked by HTTPS. */
 export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteReviewer {
   const { transport, client, clock, timeoutMs, tried } = options;
   const { target, path } = targetOf(transport);
-  const once = async (body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
+  const once = async (object: JsonObject, body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
     const token = typeof transport.token === 'function' ? await transport.token() : transport.token;
     const answer = await client.ask(target, {
       method: 'POST',
@@ -103,13 +114,15 @@ export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteRevi
       body,
       signal,
     });
-    return objectOf(answer);
+    const said = objectOf(answer);
+    checkKind(said, object);
+    return said;
   };
-  const told = async (body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
+  const told = async (object: JsonObject, body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
     const began = clock.monotonic();
     const tell = (result: TryResult): void => tried?.(result, (clock.monotonic() - began) / 1000);
     try {
-      const answer = await once(body, signal);
+      const answer = await once(object, body, signal);
       tell('success');
       return answer;
     } catch (error) {
@@ -125,7 +138,7 @@ export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteRevi
       try {
         for (let n = 1, waitMs = firstWaitMs; ; n++, waitMs *= waitFactor) {
           try {
-            return await told(body, ending.signal);
+            return await told(object, body, ending.signal);
           } catch (error) {
             const failed = new ReviewError(error, resultOf(error, ending.signal));
             if (n >= tries || ending.signal.aborted || !isPassing(error as Error)) throw failed;

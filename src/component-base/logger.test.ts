@@ -62,3 +62,17 @@ test('what was lost is counted, and said once there is space again', () => {
   assert.equal(kept + Number.parseInt(said, 10), 2000);
   assert.ok(messages.includes('space again'));
 });
+
+test('a fault of somebody else is said in its words, on one line; one of our own with where it happened', () => {
+  const { stderr } = run(
+    `import { createLogger, inWords } from '${logger}';
+     const log = createLogger();
+     const cause = new Error('refused');
+     log.warn({ error: inWords(new Error('nobody answers', { cause })) }, 'theirs');
+     log.warn({ error: inWords(new TypeError('not a function')) }, 'ours');`,
+    'pipe',
+  );
+  const [theirs, ours] = stderr.trim().split('\n').map((line) => JSON.parse(line));
+  assert.equal(theirs.error, 'nobody answers');
+  assert.match(ours.error.stack, /^TypeError: not a function\n +at /);
+});

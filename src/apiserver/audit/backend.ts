@@ -1,6 +1,6 @@
 // Where audit events go: one or more keepers, and what is said of what none of them kept.
 import type { AuditEvent } from '../../api/audit/event.ts';
-import type { Logger } from '../../component-base/logger.ts';
+import { inWords, type Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 
 export interface AuditBackend {
@@ -28,7 +28,7 @@ export class AuditFailures {
   lost(plugin: string, error: unknown, events: number): void {
     this.#lost.inc({ plugin }, events);
     const before = this.#failing.get(plugin);
-    if (before === undefined) this.#log.error({ plugin, error }, 'audit events are lost');
+    if (before === undefined) this.#log.error({ plugin, error: inWords(error) }, 'audit events are lost');
     this.#failing.set(plugin, (before ?? 0) + events);
   }
 

@@ -11,7 +11,7 @@ import {
 import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parseYaml } from '../../base/yaml.ts';
-import type { Logger } from '../../component-base/logger.ts';
+import { inWords, type Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { watchFile } from '../../component-base/watched-file.ts';
 import { signingAlgorithms } from '../../crypto/json-web-keys.ts';
@@ -127,7 +127,7 @@ function followFile(
   };
   const failed = (error: unknown): void => {
     told('failure');
-    log.error({ file, error }, 'failed to load authentication config; what was there before holds');
+    log.error({ file, error: inWords(error) }, 'failed to load authentication config; what was there before holds');
   };
   const watched = watchFile(file, clock, {
     everyMs,

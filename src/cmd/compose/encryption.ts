@@ -6,7 +6,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import { checkConfigurationSize } from '../../component-base/configuration-size.ts';
-import type { Logger } from '../../component-base/logger.ts';
+import { inWords, type Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { EncryptedStorage } from '../../storage/encryption/encryption-at-rest.ts';
@@ -90,7 +90,7 @@ function plugins(log: Logger, isWell: () => void): KeysDependencies['checked'] {
   const failing = new Set<string>();
   return (provider, error) => {
     if (error !== undefined) {
-      if (!failing.has(provider)) log.error({ provider, error }, 'a KMS plugin is not well');
+      if (!failing.has(provider)) log.error({ provider, error: inWords(error) }, 'a KMS plugin is not well');
       failing.add(provider);
       return;
     }
@@ -234,7 +234,7 @@ async function follow(
       if (signal.aborted) return;
       failures++;
       measures.reloaded('failure');
-      log.error({ file, error }, 'error processing encryption config file; what was there before holds');
+      log.error({ file, error: inWords(error) }, 'error processing encryption config file; what was there before holds');
     }
   }
 }

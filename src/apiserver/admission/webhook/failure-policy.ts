@@ -1,7 +1,7 @@
 // What becomes of a request when its webhook fails; and what is counted of the call, however it ended.
 import { isStatusError } from '../../../apimachinery/errors.ts';
 import type { Clock } from '../../../base/clock.ts';
-import type { Logger } from '../../../component-base/logger.ts';
+import { inWords, type Logger } from '../../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../../component-base/metrics.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { asRefusal, CallingWebhookError, WebhookRejection } from './failures.ts';
@@ -52,13 +52,13 @@ export function failurePolicy(deps: {
       count(!(failed && failsOpen), codeOf(error));
       if (failed && failsOpen) {
         if (left) return undefined;
-        log.warn({ webhook: name, error }, 'failed calling webhook, failing open');
+        log.warn({ webhook: name, error: inWords(error) }, 'failed calling webhook, failing open');
         metrics.failedOpen(about);
         request.annotate(failedOpenKey, name);
         return undefined;
       }
       if (!failed || !left) metrics.rejected(about, causeOf(error), codeOf(error));
-      if (failed) log.warn({ webhook: name, error }, 'failed calling webhook, failing closed');
+      if (failed) log.warn({ webhook: name, error: inWords(error) }, 'failed calling webhook, failing closed');
       else if (!(error instanceof WebhookRejection) && !isStatusError(error))
         log.error({ webhook: name, error }, 'calling a webhook failed');
       throw asRefusal(error);

@@ -20,23 +20,32 @@ test('a test gets a whole cluster: pods are placed on the node that they ask for
     ],
   });
   try {
-    for (const os of ['linux', 'windows']) {
+    const hostProcess = {
+      hostNetwork: true,
+      securityContext: { windowsOptions: { hostProcess: true, runAsUserName: 'NT AUTHORITY\\SYSTEM' } },
+    };
+    for (const [name, os, spec] of [
+      ['linux', 'linux', {}],
+      ['windows', 'windows', {}],
+      ['proxy', 'windows', hostProcess],
+    ] as const) {
       await cluster.client.create(pods, {
-        metadata: { name: os, namespace: 'default' },
+        metadata: { name, namespace: 'default' },
         spec: {
           nodeSelector: { 'kubernetes.io/os': os },
           containers: [{ name: 'main', image: 'any' }],
+          ...spec,
         },
       });
     }
     const placed = new Map<string, string>();
-    while (placed.size < 2) {
+    while (placed.size < 3) {
       for (const pod of (await cluster.client.list(pods, { namespace: 'default' })).items) {
         if (pod.status?.phase === 'Running') placed.set(pod.metadata.name, pod.spec.nodeName ?? '');
       }
       await delay(20);
     }
-    assert.deepEqual(Object.fromEntries(placed), { linux: 'l', windows: 'w' });
+    assert.deepEqual(Object.fromEntries(placed), { linux: 'l', windows: 'w', proxy: 'w' });
     const windows = await cluster.client.get(nodes, { name: 'w' });
     assert.equal(windows.metadata.labels?.['node.kubernetes.io/windows-build'], '10.0.26100');
     assert.equal(windows.metadata.labels?.['porthole.dev/simulated'], 'true');

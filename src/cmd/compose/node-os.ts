@@ -8,6 +8,8 @@ import type { Host } from '../../os/host.ts';
 export interface NodeOsOptions {
   readonly os: 'linux' | 'windows';
   readonly windowsBuild: number;
+  /** Its pods are state machines. */
+  readonly simulated?: boolean;
   /** What runs the programs of an emulated Windows node; absent: nothing does. */
   readonly wineVersion?: string | undefined;
   /** `os=windows:NoSchedule` on a Windows node. */
@@ -36,6 +38,7 @@ export async function nodeOsOf(options: NodeOsOptions, host: Pick<Host, 'stats'>
     osImage: windows.productName,
     kernelVersion: windows.kernelVersion,
     emulated: true,
+    simulated: options.simulated === true,
     hostDrive: options.hostDrive,
     emulatedOn:
       wineVersion === undefined

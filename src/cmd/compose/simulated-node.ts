@@ -46,6 +46,7 @@ async function simulation(options: SimulatedRuntimeOptions): Promise<OpenedRunti
   const nodeOs = await nodeOsOf(
     {
       os: options.os,
+      simulated: true,
       windowsBuild: options.windowsBuild ?? 20348,
       hostDrive: nodeLayout(options.dataDir).hostDrive,
       windowsTaint: options.windowsTaint,

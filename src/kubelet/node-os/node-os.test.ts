@@ -7,13 +7,14 @@ import { createWindowsNodeOs } from './windows.ts';
 import { windowsContainerPath } from './windows-path.ts';
 
 const linux = createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6' });
-const windows = createWindowsNodeOs({
+const windowsServer = {
   build: 20348,
   osImage: 'Windows Server 2022 Datacenter',
   kernelVersion: '10.0.20348.4405',
   emulated: true,
   hostDrive: '/drive-c',
-});
+};
+const windows = createWindowsNodeOs(windowsServer);
 const imageUser = { uid: undefined, name: '' };
 const node = { imageUser, seccompRoot: '/node/seccomp', nodeMemoryBytes: 8 << 30, nodeCpuCount: 4 };
 
@@ -99,6 +100,13 @@ test('an emulated node refuses a HostProcess pod with the reason', () => {
     assert.equal(windows.admit(pod)?.reason, 'HostProcessNotSupported');
     assert.match(windows.admit(pod)?.message ?? '', /need a real Windows node/);
   }
+});
+
+test('a simulated node takes a HostProcess pod as a Linux one takes a privileged one: neither runs', () => {
+  const onPaper = createWindowsNodeOs({ ...windowsServer, simulated: true });
+  const pod = aPod({ hostNetwork: true, securityContext: { windowsOptions: { hostProcess: true } } });
+  assert.equal(onPaper.admit(pod), undefined);
+  assert.equal(onPaper.hostNetwork(pod), true);
 });
 
 test('a Windows node has no taint of its own accord', () => {

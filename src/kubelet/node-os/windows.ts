@@ -29,6 +29,8 @@ export interface WindowsNodeOptions {
   readonly kernelVersion: string;
   /** Programs run by Wine on Linux. */
   readonly emulated: boolean;
+  /** Nothing runs there, so HostProcess pods want no Windows host either. */
+  readonly simulated?: boolean;
   /** The folder of this machine that is the node's drive C:. */
   readonly hostDrive: string;
   /** What the emulation runs on, shown in the annotation. */
@@ -206,6 +208,7 @@ const labelsOf = ({ build, emulated, labels }: WindowsNodeOptions): Record<strin
 
 export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
   const { build, emulated } = options;
+  const lacksHost = emulated && options.simulated !== true;
   return {
     nodeInfo: {
       operatingSystem: 'windows',
@@ -219,7 +222,7 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
       ...(options.isolation === undefined ? {} : { [emulatedIsolationAnnotation]: options.isolation }),
     },
     taints: options.taints ?? [],
-    admit: (pod) => admit(pod) ?? (emulated && isHostProcessPod(pod) ? noHostProcess : undefined),
+    admit: (pod) => admit(pod) ?? (lacksHost && isHostProcessPod(pod) ? noHostProcess : undefined),
     runtimeHandler: (_pod, classHandler) =>
       classHandler === '' ? windowsRuntimeHandlers.process : classHandler,
     hostNetwork: hasHostNetwork,

@@ -18,7 +18,7 @@ after(() => scratch.remove());
 
 /** What a test of theirs does: with all three doors, to a pod that runs. */
 const program = `
-import { nodes, pods } from 'porthole/api';
+import { deployments, nodes, pods } from 'porthole/api';
 import { clientFromKubeconfig } from 'porthole/client';
 import { startCluster } from 'porthole/testing';
 
@@ -33,10 +33,29 @@ await cluster.client.create(pods, {
 for await (const event of events)
   if ((event.type === 'ADDED' || event.type === 'MODIFIED') && event.object.status?.phase === 'Running') break;
 ending.abort();
+const labels = { app: 'web' };
+await client.create(deployments, {
+  metadata: { name: 'web', namespace: 'default' },
+  spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [] } } },
+}).catch((error) => { if (!/spec.template.spec.containers: Required value/.test(error.message)) throw error; });
 const [node] = (await client.list(nodes)).items;
 console.log(node?.metadata.labels?.['kubernetes.io/os']);
 await close();
 await cluster.stop();
+`;
+
+/** What only the compiler reads: kinds of other groups, and a handle for a kind of their own. */
+const typed = `
+import type { ClusterRole, CustomResourceDefinition, HorizontalPodAutoscaler, Ingress, ResourceRef, StorageClass } from 'porthole/api';
+
+export type Kinds = ClusterRole | CustomResourceDefinition | HorizontalPodAutoscaler | Ingress | StorageClass;
+export const gadgets: ResourceRef<{ metadata: { name: string }; spec: { color: string } }> = {
+  group: 'fleet.example.com',
+  version: 'v1',
+  resource: 'gadgets',
+  kind: 'Gadget',
+  namespaced: true,
+};
 `;
 
 const write = (file: string, text: string): void => {
@@ -118,7 +137,7 @@ describe('the package', limit, () => {
       };
       write('tsconfig.json', JSON.stringify({ compilerOptions: options, files: ['program.mts'] }));
       const check = (): Promise<RunResult> => run(join(root, 'node_modules/ts7/bin/tsc'), ['-p', '.']);
-      write('program.mts', program);
+      write('program.mts', `${typed}${program}`);
       const good = await check();
       assert.equal(good.code, 0, good.stdout.toString());
       write('program.mts', program.replace("image: 'any'", 'image: 7').replace("os: 'windows'", "os: 'dos'"));

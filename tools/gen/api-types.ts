@@ -104,7 +104,9 @@ for (const [full, data] of Object.entries(types)) {
   const lines = Object.entries(data.fields).map(([name, field]) => {
     const always = required.has(name) || (data.gvk && (name === 'metadata' || name === 'spec') && field.ref);
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : `'${name}'`;
-    const text = typeText(field, use);
+    // Of a template's pods, jobs and claims the name is made later.
+    const partial = !data.gvk && field.ref !== undefined && place(field.ref).name === 'ObjectMeta';
+    const text = partial ? `Partial<${typeText(field, use)}>` : typeText(field, use);
     return always ? `  ${key}: ${text};` : `  ${key}?: ${text} | undefined;`;
   });
   file.body.push(`export interface ${here.name} {\n${lines.join('\n')}\n}`);

@@ -92,7 +92,7 @@ export interface JobStatus {
 }
 
 export interface JobTemplateSpec {
-  metadata?: ObjectMeta | undefined;
+  metadata?: Partial<ObjectMeta> | undefined;
   spec?: JobSpec | undefined;
 }
 

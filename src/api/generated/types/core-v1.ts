@@ -900,7 +900,7 @@ export interface PersistentVolumeClaimStatus {
 }
 
 export interface PersistentVolumeClaimTemplate {
-  metadata?: ObjectMeta | undefined;
+  metadata?: Partial<ObjectMeta> | undefined;
   spec: PersistentVolumeClaimSpec;
 }
 
@@ -1163,7 +1163,7 @@ export interface PodTemplateList {
 }
 
 export interface PodTemplateSpec {
-  metadata?: ObjectMeta | undefined;
+  metadata?: Partial<ObjectMeta> | undefined;
   spec?: PodSpec | undefined;
 }
 

@@ -257,7 +257,7 @@ export interface ResourceClaimTemplateList {
 }
 
 export interface ResourceClaimTemplateSpec {
-  metadata?: ObjectMeta | undefined;
+  metadata?: Partial<ObjectMeta> | undefined;
   spec: ResourceClaimSpec;
 }
 

@@ -139,7 +139,7 @@ test('tokens that nobody may believe name nobody', async () => {
     [
       'HMAC with the public key',
       signToken(rsa, claims(), { alg: 'HS256' }),
-      /unexpected signature algorithm "HS256"/,
+      /id token signed with unsupported algorithm, expected \["RS256".*\] got "HS256"/,
     ],
     ['a key of somebody else under a known name', signToken(foreign, claims()), /failed to verify id token/],
     [
@@ -156,7 +156,7 @@ test('tokens that nobody may believe name nobody', async () => {
     [
       'another audience',
       signToken(rsa, claims({ aud: ['vault'] })),
-      /expected audience in \["cluster"\] got \["vault"\]/,
+      /expected audience "cluster" got \["vault"\]/,
     ],
     ['no audience', signToken(rsa, claims({ aud: undefined })), /expected audience/],
     ['expired', signToken(rsa, claims({ exp: nowSeconds() - 1 })), /token is expired/],
@@ -236,8 +236,14 @@ test('expressions map and hold users to rules', async () => {
     extra: { 'example.org/tenant': ['t1'] },
   });
   const refused: readonly (readonly [object, RegExp])[] = [
-    [{ iat: iat - 7200 }, /error evaluating claim validation expression: lives too long/],
-    [{ email: 'system:admin' }, /error evaluating user info validation rule: reserved name/],
+    [
+      { iat: iat - 7200 },
+      /claim validation expression: validation expression 'claims.exp - claims.iat <= 3600' failed: lives too long\]$/,
+    ],
+    [
+      { email: 'system:admin' },
+      /user info validation rule: validation expression '!user\.username\..*' failed: reserved name\]$/,
+    ],
     [{ roles: 7 }, /error evaluating group claim expression/],
     [{ email: '' }, /oidc: empty username via CEL expression is not allowed/],
     [{ email: 5 }, /username claim expression must return a string/],
@@ -245,6 +251,94 @@ test('expressions map and hold users to rules', async () => {
   ];
   for (const [more, why] of refused)
     assert.match(await refusal(rules, signToken(rsa, claims({ ...base, ...more }))), why);
+});
+
+test('what a token is named by is told of its user, and rules see it', async () => {
+  const byName = {
+    issuer: issuer(),
+    claimMappings: {
+      username: { expression: 'claims.acme__dot__io__slash__who[0].user__dash__name' },
+      extra: [{ key: 'acme.io/level', valueExpression: 'string(claims.level + 0.5)' }],
+    },
+    userValidationRules: [
+      {
+        expression:
+          "!(user.extra.authentication__dot__kubernetes__dot__io__slash__credential__dash__id[0] in ['JTI=stolen'])",
+        message: 'taken back',
+      },
+    ],
+  };
+  const named = await planeWith({ authenticationConfig: fileOf(configuration(byName)) });
+  const token = (more: object): string =>
+    signToken(rsa, claims({ 'acme.io/who': [{ 'user-name': 'ada' }], level: 2, jti: 'a', ...more }));
+  assert.deepEqual(await whoAmI(named, token({})), {
+    username: 'ada',
+    groups: ['system:authenticated'],
+    extra: { 'authentication.kubernetes.io/credential-id': ['JTI=a'], 'acme.io/level': ['2.5'] },
+  });
+  assert.match(await refusal(named, token({ jti: 'stolen' })), /failed: taken back\]$/);
+  assert.match(await refusal(named, token({ jti: 7 })), /no such key/, 'a name is a text');
+});
+
+test('groups are fetched from where the token says that they are', async () => {
+  const elsewhere = await startOpenIdProvider([rsa]);
+  after(() => elsewhere.close());
+  const at = (endpoint: object | undefined, more: object = {}): string =>
+    signToken(
+      rsa,
+      claims({
+        roles: undefined,
+        _claim_names: { roles: 'src' },
+        _claim_sources: { src: endpoint },
+        ...more,
+      }),
+    );
+  let answer: object = claims();
+  provider.instead.set('/roles', () => ({ body: signToken(rsa, answer) }));
+  const endpoint = { endpoint: `${provider.url}/roles`, access_token: 'key-of-ada' };
+  const user = (await whoAmI(plane, at(endpoint))) as { groups: string[] };
+  assert.deepEqual(user.groups, ['oidc:dev', 'oidc:ops', 'system:authenticated']);
+  assert.equal(provider.asked.filter((path) => path === 'GET /roles').length, 1);
+  const refused: readonly (readonly [object | undefined, object, RegExp])[] = [
+    [
+      endpoint,
+      claims({ aud: 'vault' }),
+      /could not expand distributed claims: verify distributed claim token: oidc: expected audience "cluster" got \["vault"\]/,
+    ],
+    [endpoint, claims({ exp: nowSeconds() - 9 }), /verify distributed claim token: oidc: token is expired/],
+    [endpoint, claims({ roles: undefined }), /did not contain claim: roles\]$/],
+    [endpoint, claims({ iss: elsewhere.url }), /verify distributed claim token/],
+    [
+      { endpoint: `${provider.url}/none` },
+      claims(),
+      /while getting distributed claim "roles": error while getting distributed claim JWT: 404/,
+    ],
+    [{ endpoint: 'http://169.254.169.254/' }, claims(), /the scheme must be https/],
+    [undefined, claims(), /verify token: oidc: source does not exist\]$/],
+  ];
+  for (const [where, given, why] of refused) {
+    answer = given;
+    assert.match(await refusal(plane, at(where)), why);
+  }
+  const own = (await whoAmI(plane, at(endpoint, { roles: ['dev'] }))) as { groups: string[] };
+  assert.deepEqual(own.groups, ['oidc:dev', 'system:authenticated'], 'what the token holds itself wins');
+  const inPlace = (await whoAmI(plane, at({ JWT: 'x' }))) as { groups: string[] };
+  assert.deepEqual(inPlace.groups, ['system:authenticated'], 'an aggregated claim is none');
+});
+
+test('claims are read as Go reads them', async () => {
+  const known: readonly (readonly [object, object])[] = [
+    [{ exp: String(nowSeconds() + 600) }, { username: 'oidc:ada' }],
+    [{ sub: null }, { username: 'oidc:' }],
+    [{ roles: null }, { groups: ['system:authenticated'] }],
+    [{ roles: [null, 'dev'] }, { groups: ['oidc:', 'oidc:dev', 'system:authenticated'] }],
+  ];
+  for (const [more, expected] of known) {
+    const user = (await whoAmI(plane, signToken(rsa, claims(more)))) as Record<string, unknown>;
+    for (const [field, value] of Object.entries(expected)) assert.deepEqual(user[field], value);
+  }
+  for (const more of [{ nonce: 1 }, { aud: ['cluster', 7] }, { iat: 'soon' }, { exp: { at: 1 } }])
+    assert.match(await refusal(plane, signToken(rsa, claims(more))), /failed to unmarshal claims/);
 });
 
 test('an address that its provider has not verified names nobody', async () => {
@@ -266,7 +360,7 @@ test('an address that its provider has not verified names nobody', async () => {
   // By flags, upstream believes RS256 alone.
   assert.match(
     await refusal(byEmail, signToken(ec, claims({ email: 'a', email_verified: true }))),
-    /unexpected signature algorithm "ES256"; expected \["RS256"\]/,
+    /id token signed with unsupported algorithm, expected \["RS256"\] got "ES256"/,
   );
 });
 

@@ -17,6 +17,7 @@ import { watchFile } from '../../component-base/watched-file.ts';
 import { signingAlgorithms } from '../../crypto/json-web-keys.ts';
 import { bundleFault } from '../../crypto/subject.ts';
 import { compileClaimExpression } from '../../plugins/authentication/oidc/compile-claim-expression.ts';
+import type { GetText } from '../../plugins/authentication/oidc/distributed-groups.ts';
 import type { GetJson, KeysFetched } from '../../plugins/authentication/oidc/provider-keys.ts';
 import { createOidcAuthenticator } from '../../plugins/authentication/oidc-authenticator.ts';
 import type { HttpsClient } from '../../wire/https-client.ts';
@@ -39,32 +40,62 @@ export interface ConfiguredDependencies {
 
 const providerTimeoutMs = 10_000;
 
+interface Fetched {
+  readonly status: number;
+  readonly text: string;
+}
+
 /** Where a document says it is, and nowhere else: a redirect is no document. */
+async function fetchFrom(
+  address: string,
+  ca: string | undefined,
+  headers: Readonly<Record<string, string>>,
+  { client, clock }: Web,
+): Promise<Fetched> {
+  const url = new URL(address);
+  if (url.protocol !== 'https:') throw new Error(`Get ${JSON.stringify(address)}: the scheme must be https`);
+  const ending = new AbortController();
+  const cancel = clock.timer(providerTimeoutMs, () => ending.abort(new Error('context deadline exceeded')));
+  try {
+    const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+    const { status, body } = await client.ask(
+      { host, port: url.port === '' ? 443 : Number(url.port), ca },
+      {
+        method: 'GET',
+        path: `${url.pathname}${url.search}`,
+        headers,
+        body: Buffer.alloc(0),
+        signal: ending.signal,
+      },
+    );
+    return { status, text: body.toString('utf8') };
+  } finally {
+    cancel();
+  }
+}
+
+/** How providers are asked. */
+interface Web {
+  readonly client: HttpsClient;
+  readonly clock: Clock;
+}
+
 const getJsonBy =
-  (client: HttpsClient, clock: Clock): GetJson =>
+  (web: Web): GetJson =>
   async (address, ca, told) => {
-    const url = new URL(address);
-    const ending = new AbortController();
-    const cancel = clock.timer(providerTimeoutMs, () => ending.abort(new Error('context deadline exceeded')));
-    try {
-      const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
-      const answer = await client.ask(
-        { host, port: url.port === '' ? 443 : Number(url.port), ca },
-        {
-          method: 'GET',
-          path: `${url.pathname}${url.search}`,
-          headers: { accept: 'application/json' },
-          body: Buffer.alloc(0),
-          signal: ending.signal,
-        },
-      );
-      if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.body.toString('utf8', 0, 256)}`);
-      const text = answer.body.toString('utf8');
-      told?.(text);
-      return JSON.parse(text);
-    } finally {
-      cancel();
-    }
+    const { status, text } = await fetchFrom(address, ca, { accept: 'application/json' }, web);
+    if (status !== 200) throw new Error(`${status}: ${text.slice(0, 256)}`);
+    told?.(text);
+    return JSON.parse(text);
+  };
+
+const getTextBy =
+  (web: Web): GetText =>
+  async (address, ca, bearer) => {
+    const headers = bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
+    const { status, text } = await fetchFrom(address, ca, headers, web);
+    if (status < 200 || status > 226) throw new Error(`error while getting distributed claim JWT: ${status}`);
+    return text;
   };
 
 /** What the configuration says now. */
@@ -95,14 +126,15 @@ function rulesOf(flags: AuthenticationFlags): ConfigurationRules {
 function createCurrent(
   { jwt = [], anonymous }: AuthenticationConfiguration,
   algorithms: readonly string[],
-  getJson: GetJson,
+  web: Web,
   { clock, metrics }: ConfiguredDependencies,
   keysFetched: KeysFetched,
 ): Current {
   const { latency } = reloadMetrics(metrics);
   const tokens = createOidcAuthenticator(jwt, {
     clock,
-    getJson,
+    getJson: getJsonBy(web),
+    getText: getTextBy(web),
     compile: compileClaimExpression,
     algorithms,
     keysFetched,
@@ -186,14 +218,14 @@ export function configuredProviders(
   client: HttpsClient,
   deps: ConfiguredDependencies,
 ): ConfiguredProviders {
-  const getJson = getJsonBy(client, deps.clock);
+  const web: Web = { client, clock: deps.clock };
   const fetches = keyFetches(reloadMetrics(deps.metrics), deps);
   const { authenticationConfig: file, anonymousAuth } = flags;
   const rules = rulesOf(flags);
   if (file === undefined) {
     const jwt = provider === undefined ? [] : [provider];
     const checked = checkedAuthentication({ jwt }, rules);
-    const current = createCurrent(checked, algorithmsOf(flags), getJson, deps, fetches.begin());
+    const current = createCurrent(checked, algorithmsOf(flags), web, deps, fetches.begin());
     return { now: () => current, stop: () => fetches.stop() };
   }
   const make = (text: string): Current => {
@@ -202,7 +234,7 @@ export function configuredProviders(
       throw new Error(
         '--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
       );
-    return createCurrent(configuration, signingAlgorithms, getJson, deps, fetches.begin());
+    return createCurrent(configuration, signingAlgorithms, web, deps, fetches.begin());
   };
   const took = ({ keysFetched, issuers }: Current): void => fetches.keep(keysFetched, issuers);
   const following = ofFlag('authentication-config', file, () => followFile(file, make, took, deps));

@@ -21,7 +21,11 @@ export interface CompiledMappings {
   readonly username: Evaluate | undefined;
   readonly groups: Evaluate | undefined;
   readonly uid: Evaluate | undefined;
-  readonly extra: readonly { readonly key: string; readonly evaluate: Evaluate }[];
+  readonly extra: readonly {
+    readonly key: string;
+    readonly expression: string;
+    readonly evaluate: Evaluate;
+  }[];
   readonly claimRules: readonly Rule[];
   readonly userRules: readonly Rule[];
 }
@@ -43,6 +47,7 @@ export function compileMappings(config: JwtAuthenticator, compile: CompileExpres
     uid: claims(uid?.expression),
     extra: extra.map(({ key = '', valueExpression = '' }) => ({
       key,
+      expression: valueExpression,
       evaluate: compile(valueExpression, 'claims', 'any'),
     })),
     claimRules: rules(config.claimValidationRules, 'claims'),
@@ -57,8 +62,7 @@ export function stringOf(evaluate: Evaluate, claims: object, what: string): stri
 }
 
 /** Empty texts and null are nothing. */
-export function stringsOf(evaluate: Evaluate, claims: object): string[] {
-  const value = evaluate(claims);
+export function stringsOf(value: unknown): string[] {
   if (value === null) return [];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (!list.every((item) => typeof item === 'string'))
@@ -69,8 +73,8 @@ export function stringsOf(evaluate: Evaluate, claims: object): string[] {
 export function holdTo(rules: readonly Rule[], value: object): void {
   for (const { expression, message, evaluate } of rules) {
     const holds = evaluate(value);
-    if (typeof holds !== 'boolean') throw new Error('validation expression must return a bool');
-    if (!holds) throw new Error(message === '' ? `validation expression '${expression}' failed` : message);
+    if (typeof holds !== 'boolean') throw new Error('validation expression must return a boolean');
+    if (!holds) throw new Error(`validation expression '${expression}' failed: ${message}`);
   }
 }
 

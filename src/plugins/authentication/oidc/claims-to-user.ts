@@ -1,5 +1,7 @@
 // The user that claims name, by the mappings of a configuration.
 import type { JwtAuthenticator } from '../../../api/config/authentication-configuration.ts';
+import type { Json } from '../../../apimachinery/json.ts';
+import { goValueName } from '../../../apimachinery/schema-errors.ts';
 import type { UserInfo } from '../../../apiserver/authentication/user-info.ts';
 import type { JwtClaims } from '../../../crypto/jwt.ts';
 import {
@@ -27,14 +29,18 @@ function within<T>(what: string, run: () => T): T {
 const own = (claims: JwtClaims, claim: string): unknown =>
   Object.hasOwn(claims, claim) ? claims[claim] : undefined;
 
-const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
+/** As Go reads JSON into a text: null leaves it empty. */
+function textOf(value: unknown): string {
+  if (value === null) return '';
+  if (typeof value !== 'string')
+    throw new Error(`json: cannot unmarshal ${goValueName(value as Json)} into Go value of type string`);
+  return value;
+}
 
 function stringClaim(claims: JwtClaims, claim: string): string {
   const value = own(claims, claim);
   if (value === undefined) throw new Error('claim not present');
-  if (typeof value !== 'string')
-    throw new Error(`json: cannot unmarshal ${jsonType(value)} into Go value of type string`);
-  return value;
+  return textOf(value);
 }
 
 function usernameOf(config: JwtAuthenticator, compiled: CompiledMappings, claims: JwtClaims): string {
@@ -51,31 +57,37 @@ function usernameOf(config: JwtAuthenticator, compiled: CompiledMappings, claims
   if (claim === 'email') {
     const verified = own(claims, 'email_verified');
     // Whoever may write an address of somebody else into an account must not become them.
-    if (verified !== undefined && typeof verified !== 'boolean')
+    if (verified !== undefined && verified !== null && typeof verified !== 'boolean')
       throw new Error(
-        `oidc: parse 'email_verified' claim: json: cannot unmarshal ${jsonType(verified)} into Go value of type bool`,
+        `oidc: parse 'email_verified' claim: json: cannot unmarshal ${goValueName(verified as Json)} into Go value of type bool`,
       );
-    if (verified === false) throw new Error('oidc: email not verified');
+    if (verified === false || verified === null) throw new Error('oidc: email not verified');
   }
   return `${prefix}${name}`;
+}
+
+/** Some providers write a single group as a text. */
+function groupTexts(value: unknown): string[] {
+  if (value === null) return [];
+  if (!Array.isArray(value)) return [textOf(value)];
+  // An array of anything else is no list of groups, and no single one.
+  return value.every((group) => group === null || typeof group === 'string')
+    ? value.map(textOf)
+    : [textOf(value)];
 }
 
 function groupsOf(config: JwtAuthenticator, compiled: CompiledMappings, claims: JwtClaims): string[] {
   const { claim = '', prefix = '' } = config.claimMappings?.groups ?? {};
   const value = claim === '' ? undefined : own(claims, claim);
   if (value !== undefined) {
-    // Some providers write a single group as a text.
-    const groups: readonly unknown[] = Array.isArray(value) ? value : [value ?? undefined];
-    if (!groups.every((group) => typeof group === 'string'))
-      throw new Error(
-        `oidc: parse groups claim ${JSON.stringify(claim)}: json: cannot unmarshal ${jsonType(value)} into Go value of type string`,
-      );
-    return groups.map((group) => `${prefix}${group}`);
+    return within(`parse groups claim ${JSON.stringify(claim)}`, () => groupTexts(value)).map(
+      (group) => `${prefix}${group}`,
+    );
   }
   const { groups } = compiled;
   return groups === undefined
     ? []
-    : within('error evaluating group claim expression', () => stringsOf(groups, claims));
+    : within('error evaluating group claim expression', () => stringsOf(groups(claims)));
 }
 
 function uidOf(config: JwtAuthenticator, compiled: CompiledMappings, claims: JwtClaims): string {
@@ -86,6 +98,20 @@ function uidOf(config: JwtAuthenticator, compiled: CompiledMappings, claims: Jwt
   return uid === undefined
     ? ''
     : within('error evaluating uid claim expression', () => stringOf(uid, claims, 'uid'));
+}
+
+const credentialId = 'authentication.kubernetes.io/credential-id';
+
+function extraOf(compiled: CompiledMappings, claims: JwtClaims): Record<string, string[]> {
+  const jti = own(claims, 'jti');
+  const extra: [string, string[]][] =
+    typeof jti === 'string' && jti !== '' ? [[credentialId, [`JTI=${jti}`]]] : [];
+  for (const { key, expression, evaluate } of compiled.extra) {
+    const value = evaluate(claims);
+    const values = within(`error evaluating extra claim expression: ${expression}`, () => stringsOf(value));
+    if (values.length > 0) extra.push([key, values]);
+  }
+  return Object.fromEntries(extra);
 }
 
 function holdToClaims(config: JwtAuthenticator, claims: JwtClaims): void {
@@ -107,15 +133,12 @@ export function createClaimsToUser(config: JwtAuthenticator, compile: CompileExp
     const name = usernameOf(config, compiled, claims);
     const groups = groupsOf(config, compiled, claims);
     const uid = uidOf(config, compiled, claims);
-    const extra = compiled.extra.flatMap(({ key, evaluate }): [string, string[]][] => {
-      const values = within('error evaluating extra claim expression', () => stringsOf(evaluate, claims));
-      return values.length === 0 ? [] : [[key, values]];
-    });
+    const extra = extraOf(compiled, claims);
     const user: UserInfo = {
       name,
       groups,
       ...(uid === '' ? {} : { uid }),
-      ...(extra.length === 0 ? {} : { extra: Object.fromEntries(extra) }),
+      ...(Object.keys(extra).length === 0 ? {} : { extra }),
     };
     holdToClaims(config, claims);
     within('error evaluating claim validation expression', () => holdTo(compiled.claimRules, claims));

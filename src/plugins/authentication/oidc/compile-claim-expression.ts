@@ -3,11 +3,11 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { boolType, dynType, listOf, mapOf, stringType, structType } from '../../../cel/cel-type.ts';
 import { compileExpression } from '../../../cel/compile.ts';
 import type { Environment } from '../../../cel/environment.ts';
-import { jsonValue } from '../../../cel/json-values.ts';
 import { kubernetesEnvironment } from '../../../cel/libraries/kubernetes.ts';
 import { Issues } from '../../../cel/source.ts';
 import { CelError, CelList, type Value } from '../../../cel/value.ts';
 import type { CompileExpression } from './claim-expressions.ts';
+import { claimValue } from './claim-values.ts';
 
 const userType = structType('kubernetes.UserInfo');
 const userFields = new Map([
@@ -42,7 +42,7 @@ export const compileClaimExpression: CompileExpression = (expression, variable, 
   if (result === 'bool' && checked.type !== boolType) throw new Error('must evaluate to bool');
   const program = checked.program();
   return (value) => {
-    const outcome = program.run({ [variable]: jsonValue(value as JsonObject) }, { cost }).value;
+    const outcome = program.run({ [variable]: claimValue(value as JsonObject) }, { cost }).value;
     if (outcome instanceof CelError)
       throw new Error(`expression '${expression}' resulted in error: ${outcome.message}`);
     return plain(outcome);

@@ -1,0 +1,93 @@
+// Groups that a token does not hold itself but says where to find: another token, there, with that claim (OpenID Connect Core, 5.6.2).
+import { type JwtClaims, unverifiedClaims } from '../../../crypto/jwt.ts';
+import { type IdTokenRules, issuerOf, verifiedClaims } from './id-token.ts';
+import { type GetJson, ProviderKeys } from './provider-keys.ts';
+
+/** One GET of a text, with a bearer token if one is given. Throws why there is none. */
+export type GetText = (url: string, ca: string | undefined, bearer: string) => Promise<string>;
+
+export interface GroupSources {
+  /** Of groups. */
+  readonly claim: string;
+  readonly ca: string | undefined;
+  readonly rules: IdTokenRules;
+  /** Of the issuer itself, who may have signed these tokens, too. */
+  readonly own: { readonly issuer: string; readonly keys: ProviderKeys };
+  readonly getText: GetText;
+  readonly keysOf: (issuer: string) => ProviderKeys;
+}
+
+/** Claims with those of elsewhere put in. Throws why they can't be had. */
+export type ExpandClaims = (claims: JwtClaims) => Promise<JwtClaims>;
+
+interface Endpoint {
+  readonly endpoint?: string;
+  readonly access_token?: string;
+}
+
+/** Where the claim is; undefined: the token says nothing of it. That sources are there has been looked at. */
+function endpointOf(claims: JwtClaims, claim: string): Endpoint | undefined {
+  const names = (claims._claim_names ?? {}) as Readonly<Record<string, string>>;
+  if (Object.hasOwn(claims, claim) || !Object.hasOwn(names, claim)) return undefined;
+  const sources = claims._claim_sources as Readonly<Record<string, Endpoint | null>>;
+  const found = sources[names[claim]!] ?? {};
+  for (const text of [found.endpoint, found.access_token])
+    if (text !== undefined && text !== null && typeof text !== 'string')
+      throw new Error(
+        'oidc: could not parse claim sources: json: cannot unmarshal into Go value of type string',
+      );
+  // An aggregated claim, maybe.
+  return found.endpoint ? found : undefined;
+}
+
+async function fetched(
+  { endpoint = '', access_token: bearer }: Endpoint,
+  sources: GroupSources,
+): Promise<unknown> {
+  const { claim, ca, rules, own, getText, keysOf } = sources;
+  const token = await getText(endpoint, ca, bearer ?? '').catch((error: unknown) => {
+    throw new Error(`while getting distributed claim ${JSON.stringify(claim)}: ${(error as Error).message}`);
+  });
+  const issuer = issuerOf(unverifiedClaims(token));
+  if (typeof issuer !== 'string')
+    throw new Error(
+      `getting untrusted issuer from endpoint ${endpoint} failed for claim ${JSON.stringify(claim)}: malformed token`,
+    );
+  const keys = issuer === own.issuer ? own.keys : keysOf(issuer);
+  const claims = await verifiedClaims(token, keys, rules).catch((error: unknown) => {
+    throw new Error(`verify distributed claim token: ${(error as Error).message}`);
+  });
+  if (!Object.hasOwn(claims, claim))
+    throw new Error(
+      `jwt returned by distributed claim endpoint ${JSON.stringify(endpoint)} did not contain claim: ${claim}`,
+    );
+  return claims[claim];
+}
+
+export const createExpandClaims =
+  (sources: GroupSources): ExpandClaims =>
+  async (claims) => {
+    try {
+      const endpoint = endpointOf(claims, sources.claim);
+      if (endpoint === undefined) return claims;
+      return { ...claims, [sources.claim]: await fetched(endpoint, sources) };
+    } catch (error) {
+      throw new Error(`oidc: could not expand distributed claims: ${(error as Error).message}`);
+    }
+  };
+
+/** Whom distributed tokens may name as their issuers at a time. */
+const maxIssuers = 16;
+
+/** Keys of issuers that only distributed tokens name; the one that was asked for the longest ago makes room. */
+export function otherIssuers(getJson: GetJson, clock: ConstructorParameters<typeof ProviderKeys>[2]) {
+  const known = new Map<string, ProviderKeys>();
+  return (issuer: string, ca: string | undefined): ProviderKeys => {
+    const keys =
+      known.get(issuer) ?? new ProviderKeys({ issuer, discoveryUrl: undefined, ca }, getJson, clock);
+    known.delete(issuer);
+    known.set(issuer, keys);
+    if (known.size > maxIssuers) known.delete(known.keys().next().value!);
+    return keys;
+  };
+}

@@ -1,5 +1,6 @@
 // One violated rule of one field, as in `status.details.causes`.
 import { htmlSafe } from '../base/html-safe-json.ts';
+import { goQuote } from './go-format.ts';
 
 export type FieldErrorType =
   | 'FieldValueRequired'
@@ -39,7 +40,7 @@ function show(value: unknown): string {
   // Go's nil pointer is shown as the text it has no value for; a nil list or map is JSON's null.
   if (value === undefined) return '"null"';
   if (typeof value === 'string')
-    return JSON.stringify(value.length > maxShown ? `${value.slice(0, maxShown)}…` : value);
+    return goQuote(value.length > maxShown ? `${value.slice(0, maxShown)}…` : value);
   if (typeof value === 'number') return goNumber(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const known = shown.get(value);

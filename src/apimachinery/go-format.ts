@@ -71,6 +71,24 @@ export function goTypeOf(value: Json): string {
   return typeof value === 'bigint' ? 'int64' : 'string';
 }
 
+const named: Readonly<Record<string, string>> = { '07': '\\a', '0b': '\\v' };
+
+function unprinted(char: string): string {
+  const hex = char.codePointAt(0)!.toString(16);
+  if (hex.length <= 2 && char < '\x80') return `\\x${hex}`;
+  return hex.length > 4 ? `\\U${hex.padStart(8, '0')}` : `\\u${hex.padStart(4, '0')}`;
+}
+
+/** `%q`: as JSON has it, but for what nobody could see. */
+export function goQuote(text: string): string {
+  const json = JSON.stringify(text);
+  if (/^[\x20-\x7e]*$/.test(json) && !json.includes('\\u')) return json;
+  return json
+    .replace(/\\(?:\\|u00([01][0-9a-f]))/g, (all, hex?: string) =>
+      hex === undefined ? all : (named[hex] ?? `\\x${hex}`),
+    )
+    .replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, unprinted);
+}
+
 /** `%q` of texts: `["a" "b"]`. */
-export const goQuoted = (texts: readonly string[]): string =>
-  `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
+export const goQuoted = (texts: readonly string[]): string => `[${texts.map(goQuote).join(' ')}]`;

@@ -37,7 +37,7 @@ export function qualifiedNameErrors(text: string): string[] {
   let name = parts[0]!;
   if (parts.length > 2)
     return [
-      `a qualified name ${regexError(qualifiedNameRule, qualifiedNameFormat, 'MyName', 'my.name', '123-abc')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${regexError(qualifiedNameRule, qualifiedNameFormat, 'MyName', 'my.name', '123-abc')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   if (parts.length === 2) {
     const prefix = parts[0]!;

@@ -12,12 +12,14 @@ export const queryBoolean = (query: URLSearchParams, name: string): boolean | un
 export function queryInt64(query: URLSearchParams, name: string): number | bigint | undefined {
   const value = query.get(name);
   if (value === null || value === '') return undefined;
-  if (!/^[+-]?\d{1,19}$/.test(value))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-  const whole = int64(BigInt(value.replace('+', '')));
-  if (!isInt64(whole))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`);
-  return whole;
+  const refuse = (why: string): never => {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
+  };
+  if (!/^[+-]?\d+$/.test(value)) refuse('invalid syntax');
+  // Of what is longer than any number only as much is read as can matter.
+  const digits = value.replace('+', '').replace(/^(-?)0+(?=\d)/, '$1');
+  const whole = digits.length > 20 ? undefined : int64(BigInt(digits));
+  return whole !== undefined && isInt64(whole) ? whole : refuse('value out of range');
 }
 
 /** For a number that is compared, and not written. */

@@ -26,6 +26,11 @@ test('requestInfo reads verbs, resources, namespaces and names', () => {
     ],
     ['GET /api/v1/watch/namespaces/x/pods/y', 'watch /v1 pods ns=x name=y'],
     ['GET /api/v1/namespaces/x/pods/y?watch=1', 'get /v1 pods ns=x name=y'],
+    ['GET /api/v1/proxy/namespaces/x/pods/y/z', 'proxy /v1 pods ns=x name=y'],
+    ['POST /apis/apps/v1/watch/deployments/d/scale', 'watch apps/v1 deployments/scale ns= name=d'],
+    // Options that can't be read say nothing of whom they are of.
+    ['GET /api/v1/pods?limit=x&fieldSelector=metadata.name%3Dy', 'list /v1 pods ns= name='],
+    ['GET /api/v1/pods?labelSelector=)&watch=1&fieldSelector=metadata.name%3Dy', 'watch /v1 pods ns= name='],
     ['GET /api/v1/pods?watch=f', 'watch /v1 pods ns= name='],
     ['GET /api/v1/pods?fieldSelector=spec.nodeName!%3Da%5C%2Cmetadata.name%3Dy', 'list /v1 pods ns= name='],
     ['GET /api/v1/pods?fieldSelector=metadata.name%3D..', 'list /v1 pods ns= name='],
@@ -49,4 +54,13 @@ test('requestInfo refuses segments that name nothing, also in a namespace called
     '/apis/proxy/v1/x/../y',
   ])
     assert.throws(() => read(`GET ${path}`), /Name parameter invalid/, path);
+});
+
+test('requestInfo refuses a verb in the path that says nothing of what', () => {
+  for (const path of ['/api/v1/watch', '/api/v1/proxy', '/apis/apps/v1/watch/'])
+    assert.throws(
+      () => read(`GET ${path}`),
+      /^Error: unable to determine kind and namespace from url$/,
+      path,
+    );
 });

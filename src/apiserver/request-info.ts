@@ -1,7 +1,9 @@
 // Reads from the path and method what is asked for: upstream's RequestInfo.
+
 import { exactFieldValue, parseFieldSelector } from '../apimachinery/field-selector.ts';
+import { parseLabelSelector } from '../apimachinery/label-selector.ts';
 import { withoutLeading, withoutTrailing } from '../base/without-trailing.ts';
-import { queryBoolean } from './query.ts';
+import { queryBoolean, queryInt64 } from './query.ts';
 
 export interface RequestInfo {
   readonly isResource: boolean;
@@ -29,6 +31,8 @@ export const isLongRunning = (info: RequestInfo): boolean =>
 
 /** A path that no handler may see: its segments do not name anything. */
 export class PathError extends Error {}
+/** Of a verb in the path that says nothing of what: upstream calls it its own fault. */
+export class UnreadPathError extends Error {}
 
 const methodVerbs: Readonly<Record<string, string>> = {
   POST: 'create',
@@ -118,22 +122,26 @@ export function requestInfo(method: string, rawPath: string, query: () => URLSea
   const version = rest[0]!;
   rest = rest.slice(1);
   let verb = Object.hasOwn(methodVerbs, method) ? methodVerbs[method]! : '';
-  // The deprecated form /api/v1/watch/namespaces/x/pods.
-  const oldWatch = rest[0] === 'watch' && rest.length > 1;
-  if (oldWatch) rest = rest.slice(1);
+  // The deprecated forms /api/v1/watch/namespaces/x/pods and /api/v1/proxy/nodes/x, of which the second is no longer served.
+  const oldVerb = rest[0] === 'watch' || rest[0] === 'proxy' ? rest[0] : undefined;
+  if (oldVerb !== undefined) {
+    if (rest.length < 2) throw new UnreadPathError('unable to determine kind and namespace from url');
+    rest = rest.slice(1);
+  }
   let namespace = '';
   if (rest[0] === 'namespaces' && rest.length > 1) {
     namespace = rest[1]!;
     if (rest.length > 2 && !namespaceSubresources.includes(rest[2]!)) rest = rest.slice(2);
   }
-  const [resource = '', name = '', subresource = ''] = rest;
+  const [resource = '', name = '', third = ''] = rest;
+  const subresource = oldVerb === 'proxy' ? '' : third;
   if (rest.length > 1 && name === '') throw new PathError(`Name parameter invalid: "": may not be empty`);
   let named = name;
-  if (oldWatch) verb = 'watch';
+  if (oldVerb !== undefined) verb = oldVerb;
   else if (name === '') {
     if (verb === 'get') {
       verb = queryBoolean(query(), 'watch') === true ? 'watch' : 'list';
-      named = nameInFieldSelector(query().get('fieldSelector'));
+      named = nameInFieldSelector(query());
     } else if (verb === 'delete') verb = 'deletecollection';
   }
   return {
@@ -151,12 +159,25 @@ export function requestInfo(method: string, rawPath: string, query: () => URLSea
   };
 }
 
+/** Upstream reads all options of a list at once, or none of them. */
+function isRead(query: URLSearchParams): boolean {
+  const labels = query.get('labelSelector');
+  try {
+    for (const name of ['limit', 'timeoutSeconds']) queryInt64(query, name);
+    if (labels !== null) parseLabelSelector(labels);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Authorization may be by name for a list of one: `fieldSelector=metadata.name=x`. Read by the parser that the
  * endpoint uses, so that both see the same name.
  */
-function nameInFieldSelector(selector: string | null): string {
-  if (selector === null) return '';
+function nameInFieldSelector(query: URLSearchParams): string {
+  const selector = query.get('fieldSelector');
+  if (selector === null || !isRead(query)) return '';
   let name = '';
   try {
     name = exactFieldValue(parseFieldSelector(selector), 'metadata.name') ?? '';

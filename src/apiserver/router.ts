@@ -1,6 +1,6 @@
 // From a request's info to its endpoint: resources by verb, extra REST storage first, then paths of the server itself.
 import type { ResourceDeclaration } from '../apimachinery/declaration.ts';
-import { methodNotAllowed, StatusError } from '../apimachinery/errors.ts';
+import { badRequest, methodNotAllowed, notFound, StatusError } from '../apimachinery/errors.ts';
 import { createEndpoint } from './endpoints/create.ts';
 import { deleteEndpoint } from './endpoints/delete.ts';
 import { deleteCollectionEndpoint } from './endpoints/delete-collection.ts';
@@ -40,14 +40,20 @@ export function routeResource(
   const { info } = context;
   const declaration = deps.scheme.resource(info.group, info.version, info.resource);
   if (declaration === undefined) {
-    const served = deps.scheme.resources().some((d) => d.group === info.group && d.version === info.version);
+    // Of a group that only definitions make nothing else is known.
+    const served = deps.scheme
+      .resources()
+      .some((d) => d.custom !== true && d.group === info.group && d.version === info.version);
     if (served) throw missingRoute();
     const instead = deps.removedResource?.(info.group, info.version, info.resource);
     if (instead !== undefined) throw new StatusError(404, 'NotFound', instead, {});
     return notFoundPage();
   }
   if (declaration.deprecation !== undefined) context.isDeprecated(declaration.deprecation);
-  if (!scopeFits(declaration, context)) throw missingRoute();
+  if (!scopeFits(declaration, context)) {
+    if (declaration.custom === true) return notFoundPage();
+    throw missingRoute();
+  }
   if (info.verb === 'watch' && context.request.method !== 'GET') throw methodNotAllowed();
   const handler = deps.rest.get(restKey(info.group, info.resource, info.subresource));
   const request: EndpointRequest = { context, declaration, store: deps.store(declaration), deps };
@@ -56,6 +62,8 @@ export function routeResource(
   const byItem =
     info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
   const answers = declaration.custom === true || declaration.verbs.includes(info.verb);
+  if (declaration.custom === true && !named && (info.verb === 'update' || info.verb === 'patch'))
+    throw badRequest('name must be provided');
   if ((byItem !== named && info.verb !== 'watch') || !answers || endpoints[info.verb] === undefined)
     throw methodNotAllowed();
   checkForms(request, handler);
@@ -87,6 +95,15 @@ function scopeFits(declaration: ResourceDeclaration, { info }: RequestContext): 
   return info.parts.length === 0 && (info.verb === 'list' || info.verb === 'watch' || declaration.virtual);
 }
 
+/** As upstream's handler of all custom resources says it, which has one route for every method. */
+const notSupportedVerb = ({ group, resource }: ResourceDeclaration, verb: string): StatusError =>
+  new StatusError(
+    405,
+    'MethodNotAllowed',
+    `${verb} is not supported on resources of kind ${JSON.stringify(`${resource}.${group}`)}`,
+    { group, kind: resource },
+  );
+
 function routeSubresource(
   request: EndpointRequest,
   handler: RestHandler | undefined,
@@ -96,8 +113,11 @@ function routeSubresource(
   const declared = declaration.subresources.find((s) => s.name === info.subresource);
   // What follows a proxy's name is the backend's path; no other subresource has anything behind it, or is watched.
   const trailing = info.parts.length > 2 && info.subresource !== 'proxy';
+  const { custom } = declaration;
+  if (custom === true && declared === undefined) throw notFound(declaration, info.name);
   if (declared === undefined || trailing || info.verb === 'watch') throw missingRoute();
-  if (!declared.verbs.includes(info.verb)) throw methodNotAllowed();
+  if (!declared.verbs.includes(info.verb))
+    throw custom === true ? notSupportedVerb(declaration, info.verb) : methodNotAllowed();
   checkForms(request, handler);
   const own = handler && serveRest(request, handler);
   if (own) return own;

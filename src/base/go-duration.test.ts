@@ -1,7 +1,7 @@
 // Durations as Go's time.Duration.String and time.ParseDuration have them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatGoDuration, parseGoDuration } from './go-duration.ts';
+import { formatGoDuration, goDurationFault, parseGoDuration } from './go-duration.ts';
 
 const rows: readonly (readonly [string, number])[] = [
   ['0s', 0],
@@ -35,4 +35,20 @@ test('what is less than a millisecond is told in its own units', () => {
   assert.equal(formatGoDuration(0.0015), '1.5µs');
   assert.equal(formatGoDuration(0.0003), '300ns');
   assert.equal(formatGoDuration(1e-9), '0s');
+});
+
+test('what is wrong with a duration is told as Go tells it', () => {
+  for (const text of ['0', '-0', '1h', '+1.5h', '-.5ms', '1.s', '3ns4us5µs6μs7ms', '00s'])
+    assert.equal(goDurationFault(text), undefined, text);
+  const refused: readonly (readonly [string, string])[] = [
+    ['', 'time: invalid duration ""'],
+    ['-', 'time: invalid duration "-"'],
+    ['.s', 'time: invalid duration ".s"'],
+    ['1h x', 'time: unknown unit "h x" in duration "1h x"'],
+    ['1h1', 'time: missing unit in duration "1h1"'],
+    ['1.5.2s', 'time: missing unit in duration "1.5.2s"'],
+    ['1d', 'time: unknown unit "d" in duration "1d"'],
+    ['--1s', 'time: invalid duration "--1s"'],
+  ];
+  for (const [text, why] of refused) assert.equal(goDurationFault(text), why);
 });

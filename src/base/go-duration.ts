@@ -19,6 +19,32 @@ export function parseGoDuration(text: string): number | undefined {
   return sum;
 }
 
+const units: ReadonlySet<string> = new Set(['ns', 'us', 'µs', 'μs', 'ms', 's', 'm', 'h']);
+const number = /(?:\d+(?:\.\d*)?|\.\d+)/y;
+const unit = /[^.\d]+/y;
+
+/** What Go says is wrong with one, a negative one or a finer one too; undefined: nothing. */
+export function goDurationFault(text: string): string | undefined {
+  const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
+  if (unsigned === '0') return undefined;
+  const next = (pattern: RegExp, at: number): string => {
+    pattern.lastIndex = at;
+    return pattern.exec(unsigned)?.[0] ?? '';
+  };
+  let at = 0;
+  do {
+    const found = next(number, at);
+    if (found === '') return `time: invalid duration ${JSON.stringify(text)}`;
+    at += found.length;
+    const named = next(unit, at);
+    if (named === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
+    if (!units.has(named))
+      return `time: unknown unit ${JSON.stringify(named)} in duration ${JSON.stringify(text)}`;
+    at += named.length;
+  } while (at < unsigned.length);
+  return undefined;
+}
+
 /** Of what is not negative. Finer than a nanosecond, or of a second and more than a microsecond, is rounded. */
 export function formatGoDuration(ms: number): string {
   const decimal = (value: number): string => String(Number(value.toFixed(6)));

@@ -11,6 +11,7 @@ export interface ValueCipher {
 const nonceBytes = 12;
 const tagBytes = 16;
 const blockBytes = 16;
+const unauthentic = 'cipher: message authentication failed';
 const tooShort = 'the stored data was shorter than the required size';
 
 /** As many keys of one kind are safe with random nonces for 2^32 writes: rotate before. */
@@ -24,7 +25,8 @@ export function aesGcm(key: Uint8Array): ValueCipher {
       return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()]);
     },
     open(sealed, place) {
-      if (sealed.length < nonceBytes + tagBytes) throw new Error(tooShort);
+      if (sealed.length < nonceBytes) throw new Error(tooShort);
+      if (sealed.length < nonceBytes + tagBytes) throw new Error(unauthentic);
       const end = sealed.length - tagBytes;
       const decipher = createDecipheriv(name, key, sealed.subarray(0, nonceBytes), {
         authTagLength: tagBytes,
@@ -35,7 +37,7 @@ export function aesGcm(key: Uint8Array): ValueCipher {
       try {
         return Buffer.concat([value, decipher.final()]);
       } catch (cause) {
-        throw new Error('cipher: message authentication failed', { cause });
+        throw new Error(unauthentic, { cause });
       }
     },
   };
@@ -73,6 +75,15 @@ export function wholeAesGcm(key: Uint8Array): ValueCipher {
   return aesGcm(key);
 }
 
+/** What upstream takes for padding, and what it says of the rest. */
+function unpadded(value: Buffer): Buffer {
+  const padding = value.at(-1) ?? 0;
+  if (padding === 0 || padding > value.length) throw new Error('invalid PKCS7 data (empty or not padded)');
+  const end = value.length - padding;
+  if (value.subarray(end).some((byte) => byte !== padding)) throw new Error('invalid padding on input');
+  return value.subarray(0, end);
+}
+
 /** Nothing tells whether its value was changed or moved: for what kube-apiserver wrote so. */
 export function aesCbc(key: Uint8Array): ValueCipher {
   const name = `aes-${key.length * 8}-cbc`;
@@ -83,16 +94,11 @@ export function aesCbc(key: Uint8Array): ValueCipher {
       return Buffer.concat([iv, cipher.update(value), cipher.final()]);
     },
     open(sealed) {
-      if (sealed.length < 2 * blockBytes) throw new Error(tooShort);
+      if (sealed.length < blockBytes) throw new Error(tooShort);
       if (sealed.length % blockBytes !== 0)
         throw new Error('the stored data is not a multiple of the block size');
-      const decipher = createDecipheriv(name, key, sealed.subarray(0, blockBytes));
-      const value = decipher.update(sealed.subarray(blockBytes));
-      try {
-        return Buffer.concat([value, decipher.final()]);
-      } catch (cause) {
-        throw new Error('invalid padding on input', { cause });
-      }
+      const decipher = createDecipheriv(name, key, sealed.subarray(0, blockBytes)).setAutoPadding(false);
+      return unpadded(Buffer.concat([decipher.update(sealed.subarray(blockBytes)), decipher.final()]));
     },
   };
 }

@@ -206,7 +206,7 @@ test('each owner is there once, whoever named it twice; and none is an event', a
   patching({ op: 'add', path: '/metadata/ownerReferences', value: [{ ...owner, kind: 'Event', uid: '' }] });
   const refused = await ask('PUT', `${configMaps}/twice`, { metadata: { name: 'twice' } });
   assert.equal(refused.status, 422, refused.text);
-  assert.match(refused.message, /uid must not be empty/);
+  assert.match(refused.message, /ownerReferences\.uid: Invalid value: "": must not be empty/);
   assert.match(refused.message, /\/v1, Kind=Event is disallowed from being an owner/);
 });
 

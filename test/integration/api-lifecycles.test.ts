@@ -605,8 +605,9 @@ describe('what specs ask of single kinds', () => {
         webhooks: [{ ...webhook, matchConditions: [{ name: 'c', expression }] }],
       });
       const conditionsOf = ({ webhooks }: Fields): unknown => (webhooks as Fields[])[0]?.['matchConditions'];
-      await asked('POST', url, withConditions("object.metadata.name != 'skip'"), 201);
-      await asked('PUT', `${url}/conditions`, withConditions('false'));
+      const made = await asked('POST', url, withConditions("object.metadata.name != 'skip'"), 201);
+      const { webhooks } = withConditions('false');
+      await asked('PUT', `${url}/conditions`, { ...made, webhooks });
       assert.deepEqual(conditionsOf(await asked('GET', `${url}/conditions`)), [
         { name: 'c', expression: 'false' },
       ]);

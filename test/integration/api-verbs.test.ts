@@ -306,7 +306,7 @@ test('delete honours preconditions, waits for finalizers and answers a Status', 
   );
   await server.request('POST', maps('d'), configMap('c'));
   const foreground = await server.request('DELETE', `${maps('d')}/c?propagationPolicy=Foreground`);
-  assert.equal(foreground.status, 202);
+  assert.equal(foreground.status, 200);
   assert.deepEqual(object(foreground).metadata['finalizers'], ['foregroundDeletion']);
   const all = await server.request('DELETE', maps('d2'));
   assert.equal(all.status, 200);

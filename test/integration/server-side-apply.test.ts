@@ -144,7 +144,7 @@ test('patches that cannot be applied are refused as kube-apiserver does', () =>
     const unknown = await apply(server, { ...deployment(1), frob: 1 }, 'kubectl');
     assert.equal(
       (unknown.json() as unknown as Refusal).message,
-      'failed to create typed patch object (default/web; apps/v1, Kind=Deployment): .frob: field not declared in schema',
+      'failed to create typed patch object (/web; apps/v1, Kind=Deployment): .frob: field not declared in schema',
     );
   }));
 
@@ -231,12 +231,12 @@ test('a scale is applied: conflicts name its version, force takes the replicas, 
     [
       scale('x'),
       500,
-      'failed to create typed patch object (default/web; autoscaling/v1, Kind=Scale): .spec.replicas: expected numeric (int or float), got string',
+      'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .spec.replicas: expected numeric (int or float), got string',
     ],
     [
       scale(1, { frob: 1 }),
       500,
-      'failed to create typed patch object (default/web; autoscaling/v1, Kind=Scale): .frob: field not declared in schema',
+      'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .frob: field not declared in schema',
     ],
     [
       scale(-1),

@@ -44,7 +44,7 @@ const apply = 'application/apply-patch+yaml';
 const merge = 'application/merge-patch+json';
 const json = 'application/json-patch+json';
 const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o' } };
-const aboutMap = 'failed to create typed patch object (w/o; /v1, Kind=ConfigMap): ';
+const aboutMap = 'failed to create typed patch object (/o; /v1, Kind=ConfigMap): ';
 
 const refusals: readonly (readonly [string, string, unknown, number, string])[] = [
   [

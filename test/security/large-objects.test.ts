@@ -61,7 +61,7 @@ const attacks: readonly Attack[] = [
     what: '10,000 labels that are none',
     body: configMap('labels', { labels: Object.fromEntries(many(10_000, (i) => [`k/k/${i}`, '-'])) }),
     status: 422,
-    says: /a qualified name must consist of/,
+    says: /a valid label key must consist of/,
   },
   {
     what: '20,000 labels',

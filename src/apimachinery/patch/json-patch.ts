@@ -26,6 +26,8 @@ export const applyJsonPatch = (live: JsonObject, patch: Json): JsonObject =>
 
 /** The same in steps, for long patches. */
 export function* jsonPatchSteps(live: JsonObject, patch: Json): Steps<JsonObject> {
+  // As Go reads null into a list: there is nothing to do.
+  if (patch === null) return live;
   if (!Array.isArray(patch))
     throw badRequest(
       `json: cannot unmarshal ${isJsonObject(patch) ? 'object' : typeof patch} into Go value of type jsonpatch.Patch`,
@@ -36,6 +38,7 @@ export function* jsonPatchSteps(live: JsonObject, patch: Json): Steps<JsonObject
   const document = new PatchedDocument(live);
   let done = 0;
   for (const operation of patch) {
+    if (operation === null) throw new InapplicablePatchError('Unexpected kind: unknown');
     if (!isJsonObject(operation))
       throw badRequest('json: cannot unmarshal value into Go value of type jsonpatch.Operation');
     document.run(operation);

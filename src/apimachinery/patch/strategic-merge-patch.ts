@@ -23,6 +23,8 @@ export function applyStrategicMergePatch(
   source: SchemaSource,
   type: string,
 ): JsonObject {
+  // As Go reads null into a map: nothing is to be changed.
+  if (patch === null) return { ...live };
   if (!isJsonObject(patch))
     throw badRequest(
       `json: cannot unmarshal ${Array.isArray(patch) ? 'array' : typeof patch} into Go value of type map[string]interface {}`,

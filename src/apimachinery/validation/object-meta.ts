@@ -76,9 +76,9 @@ function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] 
     if (errors.length >= maxFaults) break;
     if (!/^([^/]*\/)?[^/]+$/.test(str(owner['apiVersion'])))
       errors.push(invalid(`${path}.apiVersion`, str(owner['apiVersion']), 'version must not be empty'));
-    if (str(owner['kind']) === '') errors.push(invalid(`${path}.kind`, '', 'kind must not be empty'));
-    if (str(owner['name']) === '') errors.push(invalid(`${path}.name`, '', 'name must not be empty'));
-    if (str(owner['uid']) === '') errors.push(invalid(`${path}.uid`, '', 'uid must not be empty'));
+    if (str(owner['kind']) === '') errors.push(invalid(`${path}.kind`, '', 'must not be empty'));
+    if (str(owner['name']) === '') errors.push(invalid(`${path}.name`, '', 'must not be empty'));
+    if (str(owner['uid']) === '') errors.push(invalid(`${path}.uid`, '', 'must not be empty'));
     if (owner['apiVersion'] === 'v1' && owner['kind'] === 'Event')
       errors.push(invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner'));
     if (owner['controller'] === true) {

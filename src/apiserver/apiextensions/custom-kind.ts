@@ -86,7 +86,7 @@ function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): str
     .sort()
     .map(
       (name) =>
-        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
+        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name${name.includes('.') ? ' including a path (/)' : ''} to avoid accidental conflicts with other finalizer writers`,
     );
 }
 
@@ -96,7 +96,10 @@ function createErrors(
   scale: JsonObject | undefined,
 ): FieldError[] {
   return [
-    ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
+    // That there is none is said of every kind.
+    ...(nameOf(object) === '' ? [] : dnsSubdomain(nameOf(object))).map((why) =>
+      invalid('metadata.name', nameOf(object), why),
+    ),
     ...validateStructural(object, schema),
     ...(scale === undefined ? [] : scaleErrors(object, scale, false)),
     ...embeddedErrors(object, schema),

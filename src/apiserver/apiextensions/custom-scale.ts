@@ -1,6 +1,6 @@
 // The scale subresource of a custom resource: replicas and selector are where its definition says.
 import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
-import { invalidObject } from '../../apimachinery/errors.ts';
+import { internalError } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { goTypeOf, goValue } from '../../apimachinery/go-format.ts';
 import { isObject, meta, num, obj, spec, str } from '../../apimachinery/json-access.ts';
@@ -131,13 +131,13 @@ export function customScale(
           status: { replicas: num(at(parent, statusPath)), ...(selector === '' ? {} : { selector }) },
         };
       },
+      check(parent) {
+        const { specPath } = pathsIn(parent);
+        if (at(parent, specPath) === undefined)
+          throw internalError(`the spec replicas field ".${specPath.join('.')}" does not exist`);
+      },
       apply(parent, view) {
-        const replicas = num(spec(view)['replicas']);
-        if (replicas < 0)
-          throw invalidObject({ group: 'autoscaling', kind: 'Scale' }, str(meta(view)['name']), [
-            invalid('spec.replicas', replicas, 'should be a non-negative integer'),
-          ]);
-        return withValue(parent, pathsIn(parent).specPath, replicas);
+        return withValue(parent, pathsIn(parent).specPath, num(spec(view)['replicas']));
       },
       table,
       replicasPath: (_, apiVersion) => {

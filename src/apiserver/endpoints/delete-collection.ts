@@ -3,7 +3,7 @@ import { isStatusError } from '../../apimachinery/errors.ts';
 import { fewAtOnce } from '../../base/few-at-once.ts';
 import type { ApiResponse } from '../http.ts';
 import { readDeleteOptions } from './delete.ts';
-import { type EndpointRequest, writeOptions } from './endpoint.ts';
+import { deletionOptions, type EndpointRequest } from './endpoint.ts';
 import { readServed } from './list.ts';
 import { readListOptions } from './list-options.ts';
 import { respondList } from './object-response.ts';
@@ -18,7 +18,7 @@ export async function deleteCollectionEndpoint(request: EndpointRequest): Promis
     request,
     readListOptions(context.query, declaration, 'list', context.info.name),
   );
-  const write = { ...writeOptions(context), dryRun: options.dryRun };
+  const write = deletionOptions(context, options.dryRun);
   await fewAtOnce(list.items, together, async ({ index }) => {
     try {
       await store.delete(index.namespace, index.name, options, write);

@@ -10,7 +10,7 @@ import { formsOf } from '../negotiation.ts';
 import { queryBoolean, queryInt64 } from '../query.ts';
 import { maxBodyBytes, parseBody } from '../registry/decode-body.ts';
 import type { DeleteOptions } from '../registry/delete-object.ts';
-import { dryRunErrors, type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
+import { deletionOptions, dryRunErrors, type EndpointRequest } from './endpoint.ts';
 import { respondObject, respondStored } from './object-response.ts';
 
 const optionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
@@ -22,6 +22,8 @@ export interface DeleteRequest extends DeleteOptions {
   /** Upstream's ignoreStoreReadErrorWithClusterBreakingPotential: the object can't be read, and is to go all the same. */
   readonly unreadable?: boolean | undefined;
 }
+
+type Sent = Omit<DeleteRequest, 'dryRun'> & { readonly dryRun: readonly string[] };
 
 const unreadableField = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 const unreadableVerb = 'unsafe-delete-ignore-read-errors';
@@ -35,7 +37,6 @@ function asTold(options: object): JsonObject {
 /** From the body when there is one, else from the query, as upstream. */
 export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
   const body = await context.readBody(maxBodyBytes);
-  const dry = isDryRun(context);
   if (body.length === 0) {
     const { query } = context;
     const sent = {
@@ -45,7 +46,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     };
     const dryRun = query.getAll('dryRun');
     const raw = asTold({ ...sent, ...(dryRun.length > 0 ? { dryRun } : {}) });
-    return checked({ ...sent, unreadable: queryBoolean(query, unreadableField), raw, dryRun: dry });
+    return checked({ ...sent, unreadable: queryBoolean(query, unreadableField), raw, dryRun });
   }
   const target = { group: '', version: 'v1', kind: 'DeleteOptions', type: optionsType };
   const { value: sent } = await parseBody(context, body, target, deps);
@@ -54,9 +55,6 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
   const { object } = decodeAs(deps.scheme, target, sent);
   context.audit?.requestObject(object);
   const preconditions = obj(object['preconditions']);
-  const dryRun = strs(object['dryRun']);
-  const faults = dryRunErrors(dryRun);
-  if (faults.length > 0) throw invalidObject(deleteOptionsKind, '', faults);
   return checked({
     gracePeriodSeconds: object['gracePeriodSeconds'] as number | bigint | undefined,
     propagationPolicy: object['propagationPolicy'] as DeleteOptions['propagationPolicy'],
@@ -65,20 +63,23 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     resourceVersion: preconditions['resourceVersion'] as string | undefined,
     unreadable: object[unreadableField] as boolean | undefined,
     raw: asTold(object),
-    dryRun: dry || dryRun.length > 0,
+    dryRun: strs(object['dryRun']),
   });
 }
 
-function checked(options: DeleteRequest): DeleteRequest {
+const policies: readonly string[] = ['Foreground', 'Background', 'Orphan', 'nil'];
+
+function checked({ dryRun, ...sent }: Sent): DeleteRequest {
+  const options: DeleteRequest = { ...sent, dryRun: dryRun.length > 0 };
+  const faults = dryRunErrors(dryRun);
+  if (faults.length > 0) throw invalidObject(deleteOptionsKind, '', faults);
   const policy: string | undefined = options.propagationPolicy;
   if (policy !== undefined && options.orphanDependents !== undefined)
     throw invalidObject(deleteOptionsKind, '', [
       invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
     ]);
   if (policy !== undefined && !['Orphan', 'Background', 'Foreground'].includes(policy))
-    throw invalidObject(deleteOptionsKind, '', [
-      notSupported('propagationPolicy', policy, ['Background', 'Foreground', 'Orphan', 'nil']),
-    ]);
+    throw invalidObject(deleteOptionsKind, '', [notSupported('propagationPolicy', policy, policies, true)]);
   if (options.unreadable === true) checkAlone(options);
   return options;
 }
@@ -142,12 +143,13 @@ export async function deleteEndpoint(request: EndpointRequest): Promise<ApiRespo
     return respondObject(context, 200, await deleteUnreadable(request), deps, {
       endpoint: formsOf(declaration),
     });
-  const deletion = await store.delete(declaration.namespaced ? namespace : '', name, options, {
-    ...writeOptions(context),
-    dryRun: options.dryRun,
-  });
-  const asked = options.propagationPolicy === 'Foreground' || options.orphanDependents === false;
-  const status = !deletion.gone && asked ? 202 : 200;
+  const deletion = await store.delete(
+    declaration.namespaced ? namespace : '',
+    name,
+    options,
+    deletionOptions(context, options.dryRun),
+  );
+  const status = !deletion.gone && options.orphanDependents === false ? 202 : 200;
   if (!deletion.gone || declaration.strategy.returnDeletedObject === true)
     return respondStored(context, status, deletion.value, declaration, deps);
   return respondObject(context, status, deletedStatus(request, name, deletion.uid), deps, {

@@ -141,10 +141,13 @@ export function createCheck({ context, deps }: EndpointRequest): (() => Promise<
 
 export function writeOptions(context: RequestContext): WriteOptions {
   checkWriteOptions(context);
-  return {
-    context,
-    dryRun: isDryRun(context),
-    subresource: context.info.subresource,
-    fieldManager: fieldManagerOf(context),
-  };
+  return deletionOptions(context, isDryRun(context));
 }
+
+/** Of a deletion, which says what it wants in its own way. */
+export const deletionOptions = (context: RequestContext, dryRun: boolean): WriteOptions => ({
+  context,
+  dryRun,
+  subresource: context.info.subresource,
+  fieldManager: fieldManagerOf(context),
+});

@@ -83,12 +83,7 @@ function readLabelSelector(text: string | null): Selector | undefined {
     const selector = parseLabelSelector(text);
     return isEverything(selector) ? undefined : selector;
   } catch (error) {
-    throw badRequest(
-      `unable to parse requirement: ${error instanceof Error ? error.message : String(error)}`.replace(
-        'unable to parse requirement: unable to parse requirement: ',
-        'unable to parse requirement: ',
-      ),
-    );
+    throw badRequest(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -180,6 +175,8 @@ function watchErrors({
   return errors;
 }
 
+const listMatches: readonly string[] = ['Exact', 'NotOlderThan', ''];
+
 function listErrors({
   resourceVersionMatch: match,
   resourceVersion,
@@ -191,7 +188,7 @@ function listErrors({
     errors.push(ofMatch('resourceVersionMatch is forbidden unless resourceVersion is provided'));
   if (continueToken !== '') errors.push(ofMatch(withContinue));
   if (match !== 'Exact' && match !== 'NotOlderThan')
-    errors.push(notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
+    errors.push(notSupported('resourceVersionMatch', match, listMatches, true));
   if (match === 'Exact' && resourceVersion === '0')
     errors.push(ofMatch('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   return errors;

@@ -63,7 +63,8 @@ async function readList(request: EndpointRequest, options: ListOptions): Promise
     (revision > 0 && options.limit > 0 && options.resourceVersionMatch === '');
   const base = {
     ...scopeOf(request, options),
-    limit: options.limit,
+    // As upstream's cache, of which no pages are asked for when whatever is there will do.
+    limit: token === undefined && options.resourceVersion === '0' ? 0 : options.limit,
     exactRevision: exact ? revision : undefined,
   };
   if (token === undefined) {

@@ -22,6 +22,7 @@ import { goText, goValue } from '../../apimachinery/go-format.ts';
 import { copyJson, isObject, str } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
+import { goValueName } from '../../apimachinery/schema-errors.ts';
 import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
 import { inTextOrder } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
@@ -63,7 +64,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   context.audit?.requestPatch(sent.json);
   const patch = sent.value;
   const apply = type === applyYaml;
-  if (apply && !isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
+  if (apply && !isObject(patch)) throw noObject(patch);
   const { namespace, name } = context.info;
   const outcome = await store.update(
     declaration.namespaced ? namespace : '',
@@ -79,6 +80,14 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   );
   return respondStored(context, outcome.created ? 201 : 200, outcome.value, declaration, deps);
 }
+
+/** As Go reads YAML into a map: of null it is an empty one. */
+export const noObject = (patch: unknown): StatusError =>
+  badRequest(
+    patch === null || patch === undefined
+      ? `invalid object type: ${gvkText(undefined, undefined)}`
+      : `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${goValueName(patch as Json)} into Go value of type map[string]interface {}`,
+  );
 
 interface SentPatch {
   readonly value: unknown;
@@ -144,11 +153,31 @@ const maxUnknown = 100;
 /** Unless fields are not looked at, upstream reads the patch as what it is to be before it is applied. */
 function assertForm(type: string, patch: unknown): void {
   if (patch === null || type === strategicPatch) return;
-  const fits = type === jsonPatch ? Array.isArray(patch) : isObject(patch);
-  if (fits) return;
+  if (type === jsonPatch && Array.isArray(patch)) {
+    for (const operation of patch as Json[]) assertOperation(operation);
+    return;
+  }
+  if (type !== jsonPatch && isObject(patch)) return;
   const found = Array.isArray(patch) ? 'array' : typeof patch === 'boolean' ? 'bool' : typeof patch;
   const wanted = type === jsonPatch ? '[]handlers.jsonPatchOp' : 'map[string]interface {}';
   throw new TypeError(`json: cannot unmarshal ${found} into Go value of type ${wanted}`);
+}
+
+const textFields: readonly string[] = ['op', 'path', 'from'];
+
+function assertOperation(operation: Json): void {
+  if (operation === null) return;
+  if (!isObject(operation))
+    throw new TypeError(
+      `json: cannot unmarshal ${goValueName(operation)} into Go value of type handlers.jsonPatchOp`,
+    );
+  for (const field of textFields) {
+    const value = Object.hasOwn(operation, field) ? operation[field] : undefined;
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw new TypeError(
+        `json: cannot unmarshal ${goValueName(value)} into Go struct field jsonPatchOp.${field} of type string`,
+      );
+  }
 }
 
 /** Such a text is told of whether or not the kind has more to say. */
@@ -232,14 +261,22 @@ function gvkText(apiVersion: unknown, kind: unknown): string {
 export function assertAppliedKind(
   object: JsonObject,
   kind: { readonly group: string; readonly version: string; readonly kind: string },
-  { name, namespace }: { readonly name: string; readonly namespace: string },
 ): JsonObject {
   const sentAs = gvkText(object['apiVersion'], object['kind']);
   if (sentAs !== gvkText(apiVersionOf(kind), kind.kind)) throw badRequest(`invalid object type: ${sentAs}`);
+  if (ensureMeta(object)['managedFields'] !== undefined)
+    throw badRequest('metadata.managedFields must be nil');
+  return object;
+}
+
+/** Who it is, where it does not say so itself. */
+export function named(
+  object: JsonObject,
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+): JsonObject {
   const metadata = ensureMeta(object);
   if (str(metadata['name']) === '') metadata['name'] = name;
   if (namespace !== '' && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
-  if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
   return object;
 }
 
@@ -254,7 +291,7 @@ async function applied(
   const patch = sent.value as JsonObject;
   if (context.heavy) assertBounded(patch, boundsOf(declaration.kind));
   const copy = await copyOf(request, sent);
-  assertAppliedKind(copy, declaration, { name, namespace: declaration.namespaced ? namespace : '' });
+  assertAppliedKind(copy, declaration);
   if (deps.fields === undefined) throw unsupportedMediaType(patchTypes.slice(0, 3));
   const steps = deps.fields.apply({
     declaration,
@@ -266,6 +303,7 @@ async function applied(
     now: rfc3339(deps.now()),
   });
   const result = await (context.heavy ? inTurns(steps, deps.turns) : atOnceIfPossible(steps));
+  named(result, { name, namespace: declaration.namespaced ? namespace : '' });
   await pause();
   // Values that the schema lets pass and the kind does not; what is applied stays as it was sent, so that no default is owned.
   const checked = await copyOf(request, sent);

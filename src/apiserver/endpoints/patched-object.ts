@@ -22,7 +22,10 @@ export async function patchedObject(
   if (type === jsonPatch) {
     const steps = patches.json(live, patch, of);
     result = context.heavy ? await inTurns(steps, turns) : atOnce(steps);
-  } else result = type === mergePatch ? patches.merge(live, patch) : patches.strategic(live, patch, of);
+  } else if (type === mergePatch) result = patches.merge(live, patch);
+  // As upstream, which makes of the result what the object is in any case.
+  else
+    result = { ...patches.strategic(live, patch, of), kind: live['kind']!, apiVersion: live['apiVersion']! };
   if (context.heavy) await turns.take();
   // A few bytes of a JSON patch can copy much, and every patch adds to what others have added.
   if (context.heavy || type === jsonPatch) assertBounded(result, bounds);

@@ -27,7 +27,15 @@ import type { SubresourceView } from '../registry/stored-resource.ts';
 import { checkIdentity } from '../registry/update-object.ts';
 import { applyYaml, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondObject } from './object-response.ts';
-import { assertAppliedKind, parsePatch, patchTypesOf, strictProblems, tellRepeated } from './patch.ts';
+import {
+  assertAppliedKind,
+  named,
+  noObject,
+  parsePatch,
+  patchTypesOf,
+  strictProblems,
+  tellRepeated,
+} from './patch.ts';
 import { patchedObject } from './patched-object.ts';
 import { subresourceTarget } from './rest.ts';
 
@@ -50,7 +58,9 @@ export async function serveView(
     });
   if (verb === 'get') {
     const value = await store.servedBytes(store.cached(namespace, name).value);
-    return respond(view.get(decodeEntry(value)));
+    const parent = decodeEntry(value);
+    view.check?.(parent);
+    return respond(view.get(parent));
   }
   const options = writeOptions(context);
   const change =
@@ -184,11 +194,11 @@ function appliedParent(
   parent: JsonObject,
 ): JsonObject {
   const { context, deps } = request;
-  if (!isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
+  if (!isObject(patch)) throw noObject(patch);
   if (deps.fields === undefined) throw unsupportedMediaType([]);
-  const copy = assertAppliedKind(copyJson(patch), viewed.target, context.info);
+  const copy = assertAppliedKind(copyJson(patch), viewed.target);
   const { asked, parentOf } = ownership(request, viewed, parent);
   const force = queryBoolean(context.query, 'force') ?? false;
   const applied = deps.fields.apply({ ...asked, live: copyJson(asked.live), patch: copy, force });
-  return parentOf(decoded(atOnce(applied)));
+  return parentOf(decoded(named(atOnce(applied), context.info)));
 }

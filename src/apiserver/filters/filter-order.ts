@@ -16,6 +16,7 @@ import { impersonationFilter } from './impersonation.ts';
 import { panicRecoveryFilter } from './panic-recovery.ts';
 import { type FairnessDependencies, priorityAndFairnessFilter } from './priority-and-fairness.ts';
 import { requestInfoFilter } from './request-info.ts';
+import { requestTimeoutFilter } from './request-timeout.ts';
 
 export interface FilterDependencies {
   readonly authenticator: Authenticator;
@@ -42,6 +43,8 @@ export const filterOrder = (deps: FilterDependencies): readonly (readonly [strin
     }),
   ],
   ...(deps.audit === undefined ? [] : [['audit', auditFilter(deps.audit)] as const]),
+  // Upstream has it before authentication: here the audit log tells of it as of all else.
+  ['request-timeout', requestTimeoutFilter],
   ['impersonation', impersonationFilter(deps.authorizer, deps.clock)],
   ['priority-and-fairness', priorityAndFairnessFilter(deps.fairness)],
   ['authorization', authorizationFilter(deps.authorizer, deps.clock, authorizationMetrics(deps.metrics))],

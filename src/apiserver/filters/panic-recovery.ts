@@ -2,8 +2,8 @@
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { BodyTooLargeError } from '../http.ts';
-import { PathError } from '../request-info.ts';
-import { asStatusError, errorResponse } from '../response.ts';
+import { PathError, UnreadPathError } from '../request-info.ts';
+import { asStatusError, errorResponse, internalErrorText } from '../response.ts';
 import type { Filter } from './filter.ts';
 
 export const panicRecoveryFilter =
@@ -13,6 +13,11 @@ export const panicRecoveryFilter =
     try {
       return await next(context);
     } catch (error) {
+      if (error instanceof UnreadPathError)
+        return internalErrorText(
+          context.request.url,
+          `failed to create RequestInfo: ${error.message}, ${context.request.url}`,
+        );
       if (error instanceof PathError)
         return errorResponse(context, new StatusError(400, 'BadRequest', error.message));
       if (!(error instanceof StatusError || error instanceof BodyTooLargeError))

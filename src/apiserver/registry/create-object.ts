@@ -5,7 +5,7 @@ import type {
   StrategyContext,
   WrittenRules,
 } from '../../apimachinery/declaration.ts';
-import { alreadyExists, badRequest, forbidden } from '../../apimachinery/errors.ts';
+import { alreadyExists, badRequest, forbidden, StatusError } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { copyJson, str } from '../../apimachinery/json-access.ts';
 import { validateObjectMeta } from '../../apimachinery/validation/object-meta.ts';
@@ -13,7 +13,8 @@ import { randomSuffix } from '../../base/random.ts';
 import type { Steps } from '../../base/turns.ts';
 import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
 import { keepOwnership, uniqueOwners } from './after-webhooks.ts';
-import { ensureMeta, nameErrors } from './object-meta.ts';
+import { decodeEntry } from './encode.ts';
+import { ensureMeta, metadataOf, nameErrors } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
   admissionRequest,
@@ -53,8 +54,18 @@ export async function createObject(
     const result = await createOnce(store, namespace, candidate, options, authorize);
     if (result !== 'exists') return result;
     if (!generated || attempt >= nameAttempts)
-      throw alreadyExists(store.declaration, str(ensureMeta(candidate)['name']));
+      throw taken(store, namespace, str(ensureMeta(candidate)['name']));
   }
+}
+
+/** Whoever waits for the name is told whether it is about to be free. */
+function taken({ declaration, cache }: StoredResource, namespace: string, name: string): StatusError {
+  const error = alreadyExists(declaration, name);
+  const there = cache.get(namespace, name)?.value;
+  const isEnding = there !== undefined && metadataOf(decodeEntry(there))['deletionTimestamp'] !== undefined;
+  if (!isEnding) return error;
+  const { code, reason, message, details } = error.status;
+  return new StatusError(code, reason ?? '', `object is being deleted: ${message}`, details);
 }
 
 export function checkNamespace(

@@ -180,13 +180,16 @@ export async function parseBody(
   }
   let text: string;
   let repeated: readonly string[] = [];
-  if (mediaType === 'application/json' || mediaType === '') text = body.toString();
+  const isUntold = mediaType === '' && context.header('content-type') === '';
+  if (mediaType === 'application/json' || isUntold) text = body.toString();
   else if (mediaType === 'application/yaml')
     ({ json: text, repeated } = await yamlAsJson(body, target, readers));
   else throw unsupportedMediaType(acceptedBodies);
   const prefix = "couldn't get version/kind; json parse error: ";
   try {
     const parsed = await readText(context, text, bounds, readers);
+    // As Go reads null into an object: nothing is said.
+    if (parsed.value === null) return { value: {} };
     if (isObject(parsed.value)) {
       if (body.length > heavyBytes) assertBounded(parsed.value, bounds);
       const { value, duplicateFields } = parsed;
@@ -265,6 +268,8 @@ function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | unde
   // DeleteOptions and the like are known in every group.
   if (kind !== target.kind || (apiVersion !== expected && !target.type.includes('.meta.v1.'))) {
     const at = apiVersion.indexOf('/');
+    if (at !== apiVersion.lastIndexOf('/'))
+      throw unrecognized(target, `unexpected GroupVersion string: ${apiVersion}`, body);
     const group = at < 0 ? '' : apiVersion.slice(0, at);
     const version = apiVersion.slice(at + 1);
     if (kind === target.kind && group === target.group) {

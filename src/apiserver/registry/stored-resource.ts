@@ -58,6 +58,8 @@ export interface WriteOptions {
 
 /** A subresource whose object is not its parent. */
 export interface SubresourceView {
+  /** Throws when there is nothing to show of the parent. */
+  check?(parent: JsonObject): void;
   readonly get: (parent: JsonObject) => JsonObject;
   readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
   /** Where a version of the parent has what the view calls spec.replicas. */

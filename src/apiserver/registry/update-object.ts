@@ -1,7 +1,7 @@
 // Updating an object: optimistic locking, what may not change, no-op writes, and deletion when the last finalizer goes.
 import type { JsonObject, WrittenRules } from '../../apimachinery/declaration.ts';
-import { badRequest, conflict, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
-import type { FieldError } from '../../apimachinery/field-error.ts';
+import { badRequest, conflict, invalidObject, optimisticLock } from '../../apimachinery/errors.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { copyJson, num, str, strs } from '../../apimachinery/json-access.ts';
 import { metadataOfStatus } from '../../apimachinery/kept-metadata.ts';
@@ -76,16 +76,24 @@ async function createInstead(store: StoredResource, request: UpdateRequest): Pro
     throw missing;
   const object = await request.change(undefined);
   const metadata = ensureMeta(object);
-  if (str(metadata['uid']) !== '')
-    throw preconditionFailed(
-      placeOf(store, request),
-      `UID in precondition: ${str(metadata['uid'])}, UID in object meta: `,
-    );
-  if (!['', '0'].includes(str(metadata['resourceVersion']))) throw missing;
+  refuseOther(store, request, str(metadata['uid']));
+  if (!['', '0'].includes(str(metadata['resourceVersion'])) && request.createAlways !== true) throw missing;
   delete metadata['resourceVersion'];
   checkIdentity(store, request, metadata);
   const stored = await createObject(store, request.namespace, object, request, request.authorizeCreate);
   return { ...stored, created: true };
+}
+
+/** An object that is not there has no uid. */
+function refuseOther(store: StoredResource, request: UpdateRequest, uid: string): void {
+  if (uid === '') return;
+  if (request.createAlways === true)
+    throw conflict(
+      store.declaration,
+      request.name,
+      `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+    );
+  throw preconditionFailed(placeOf(store, request), `UID in precondition: ${uid}, UID in object meta: `);
 }
 
 const placeOf = (
@@ -281,7 +289,8 @@ function checkRevision(
   metadata: JsonObject,
   oldMeta: JsonObject,
 ): void {
-  checkStoragePreconditions(placeOf(store, request), oldMeta, { uid: metadata['uid'] });
+  // Of a patch upstream finds that it would make it another object when it looks at the result.
+  if (request.replaces) checkStoragePreconditions(placeOf(store, request), oldMeta, { uid: metadata['uid'] });
   checkResourceVersion(store, request, metadata, oldMeta);
 }
 
@@ -294,23 +303,10 @@ function checkResourceVersion(
   const sent = str(metadata['resourceVersion']);
   if (sent === '' || sent === '0') {
     if (declaration.strategy.allowUnconditionalUpdate === false)
-      throw new StatusError(
-        422,
-        'Invalid',
-        `${declaration.group === '' ? declaration.kind : `${declaration.kind}.${declaration.group}`} ${JSON.stringify(request.name)} is invalid: metadata.resourceVersion: Invalid value: ${sent === '' ? '""' : '0'}: must be specified for an update`,
-        {
-          name: request.name,
-          group: declaration.group,
-          kind: declaration.kind,
-          causes: [
-            {
-              reason: 'FieldValueInvalid',
-              message: `Invalid value: ${sent === '' ? '""' : '0'}: must be specified for an update`,
-              field: 'metadata.resourceVersion',
-            },
-          ],
-        },
-      );
+      // As upstream, whose store knows resources and not kinds.
+      throw invalidObject({ group: declaration.group, kind: declaration.resource }, request.name, [
+        invalid('metadata.resourceVersion', 0, 'must be specified for an update'),
+      ]);
     return;
   }
   if (sent !== oldMeta['resourceVersion']) throw conflict(declaration, request.name, optimisticLock);

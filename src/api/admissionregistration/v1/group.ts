@@ -65,6 +65,7 @@ const webhooks = (mutating: boolean): KindBehaviour<MutatingWebhookConfiguration
     applyDefaults: (o) => webhookDefaults(o, mutating),
     validate: validateWebhooks,
     validateUpdate: validateWebhooksUpdate,
+    allowUnconditionalUpdate: false,
   },
 });
 type Policy = MutatingAdmissionPolicy & ValidatingAdmissionPolicy;

@@ -20,6 +20,7 @@ export const apiextensionsV1: GroupBehaviours<{ customresourcedefinitions: Custo
     ownUpdateRules: true,
     row: (o) => [nameCell(o), createdCell(o)],
     strategy: {
+      allowUnconditionalUpdate: false,
       validate: validateCustomResourceDefinition,
       warnings: formatWarnings,
       validateUpdate: (o, old, { subresource }) =>

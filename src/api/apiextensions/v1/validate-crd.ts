@@ -59,7 +59,10 @@ export const validateCustomResourceDefinitionStatus = (crd: Crd): Errors =>
 function nameErrors(crd: Crd): Errors {
   const name = crd.metadata?.name ?? '';
   const wanted = `${crd.spec?.names?.plural ?? ''}.${crd.spec?.group ?? ''}`;
-  return name === wanted ? [] : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
+  // That there is none is said of every kind.
+  return name === '' || name === wanted
+    ? []
+    : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
 }
 
 /** A version in which objects may be stored can't go. */

@@ -17,6 +17,7 @@ export const nodeV1: GroupBehaviours<{ runtimeclasses: RuntimeClass }> = {
           return word === undefined ? [] : [`scheduling.nodeSelector: ${word}`];
         }),
       allowCreateOnUpdate: true,
+      allowUnconditionalUpdate: false,
     },
     row: (o, now) => [nameCell(o), o.handler ?? '', ageCell(o, now)],
   },

@@ -14,6 +14,7 @@ export const policyV1: GroupBehaviours<{ poddisruptionbudgets: PodDisruptionBudg
   poddisruptionbudgets: {
     hasGeneration: true,
     strategy: {
+      allowUnconditionalUpdate: false,
       validateUpdate: (o, _old, { subresource }) =>
         subresource === 'status'
           ? counts.flatMap((name) => nonNegative(`status.${name}`, o.status?.[name]))

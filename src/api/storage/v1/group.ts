@@ -82,6 +82,7 @@ const csiDriver: KindBehaviour<CSIDriver> = {
     ];
   },
   strategy: {
+    allowUnconditionalUpdate: false,
     validate: validateCsiDriver,
     validateUpdate: validateCsiDriverUpdate,
     applyDefaults(o) {
@@ -99,6 +100,7 @@ const csiDriver: KindBehaviour<CSIDriver> = {
 
 const volumeAttachment: KindBehaviour<VolumeAttachment> = {
   strategy: {
+    allowUnconditionalUpdate: false,
     validate: validateVolumeAttachment,
     validateUpdate: (o, old, { subresource }) =>
       subresource === '' ? validateVolumeAttachmentUpdate(o, old) : validateVolumeAttachmentStatus(o),
@@ -124,11 +126,16 @@ export const storageV1: GroupBehaviours<{
 }> = {
   csidrivers: csiDriver,
   csinodes: {
-    strategy: { validate: validateCsiNode, validateUpdate: validateCsiNodeUpdate },
+    strategy: {
+      allowUnconditionalUpdate: false,
+      validate: validateCsiNode,
+      validateUpdate: validateCsiNodeUpdate,
+    },
     row: (o, now) => [nameCell(o), (o.spec?.drivers ?? []).length, ageCell(o, now)],
   },
   csistoragecapacities: {
     strategy: {
+      allowUnconditionalUpdate: false,
       validate: validateStorageCapacity,
       validateUpdate: validateStorageCapacityUpdate,
       warnings: ({ nodeTopology }) => nodeSelectorWarnings(nodeTopology, 'nodeTopology'),

@@ -10,6 +10,7 @@ import {
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';
+import { validateClaimSpec } from '../../core/v1/validate-claims.ts';
 import {
   intOrPercent,
   isZeroCount,
@@ -101,6 +102,9 @@ export function validateStatefulSet(statefulSet: Decoded<StatefulSet>): Errors {
     ...nonNegative('spec.ordinals.start', s.ordinals?.start),
     ...optional('spec.serviceName', s.serviceName, dnsLabel),
     ...validateSelectorAndTemplate(statefulSet, 'statefulset'),
+    ...(s.volumeClaimTemplates ?? []).flatMap((claim, i) =>
+      validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`),
+    ),
   ];
 }
 

@@ -49,10 +49,13 @@ function cacheOver(t: TestContext, answers: readonly (() => object)[], get: () =
   });
   /** Until this many lists were asked for, and what came of the last. */
   const after = (count: number) =>
-    t.waitFor(() => {
-      clock.advance(60_000);
-      assert.ok(lists >= count);
-    });
+    t.waitFor(
+      () => {
+        clock.advance(60_000);
+        assert.ok(lists >= count);
+      },
+      { timeout: 30_000 },
+    );
   return { cache, unhandled, changed, after };
 }
 

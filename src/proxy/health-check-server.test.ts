@@ -121,6 +121,11 @@ test('the real listener refuses a port that is taken, and serves it when it is f
   const { error } = (await refused.promise) as { error: NodeJS.ErrnoException };
   assert.equal(error.code, 'EADDRINUSE');
   await new Promise((done) => taken.close(done));
-  clock.advance(30_000);
-  await t.waitFor(async () => assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200));
+  await t.waitFor(
+    async () => {
+      clock.advance(30_000);
+      assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200);
+    },
+    { timeout: 30_000 },
+  );
 });

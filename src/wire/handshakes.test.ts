@@ -32,7 +32,7 @@ test('a client that never begins its handshake is let go', async () => {
 });
 
 test('of the handshakes of one address under way the oldest is let go beyond 1,024, others are served', async () => {
-  const { server, port } = await listening();
+  const { server, port } = await listening({ handshakeTimeoutMs: 600_000 });
   const first = await silent(port);
   const gone = once(first, 'close');
   const rest = [];
@@ -41,10 +41,7 @@ test('of the handshakes of one address under way the oldest is let go beyond 1,0
   const known = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(known, 'secureConnect');
   await gone;
-  assert.deepEqual(
-    rest.filter((socket) => socket.destroyed),
-    [],
-  );
+  assert.equal(rest.filter((socket) => socket.destroyed).length, 0);
   known.destroy();
   for (const socket of rest) socket.destroy();
   await server.close(0);
@@ -90,7 +87,7 @@ test('of two hundred hellos of one address a few are answered before the request
 });
 
 test('who says hello and no more lets the others of its address pass, and is not cut for it', async () => {
-  const { server, port } = await listening();
+  const { server, port } = await listening({ handshakeTimeoutMs: 600_000 });
   const bytes = await hello();
   const sockets = [];
   for (let i = 0; i < 20; i++) {
@@ -100,10 +97,7 @@ test('who says hello and no more lets the others of its address pass, and is not
   }
   const known = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(known, 'secureConnect');
-  assert.deepEqual(
-    sockets.filter((socket) => socket.destroyed),
-    [],
-  );
+  assert.equal(sockets.filter((socket) => socket.destroyed).length, 0);
   known.destroy();
   for (const socket of sockets) socket.destroy();
   await server.close(0);

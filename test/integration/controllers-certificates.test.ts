@@ -91,7 +91,7 @@ describe('the controllers of certificate signing requests', () => {
         const { text } = await server.ask('GET', '/metrics');
         assert.match(text, /^apiserver_request_total\{.*resource="subjectaccessreviews".*\} [1-9]/m);
       },
-      { timeout: 15_000 },
+      { timeout: 60_000 },
     );
     await bind('late-ones-make-nodes', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient');
     const approved = await until(

@@ -91,7 +91,7 @@ test('a ConfigMap stays fresh over a restart that leaves no history, and one tha
     await server.close();
   });
   const keptOf = async (name: string) => (await cache.configMap('default', name))?.data?.['k'];
-  const waitFor = (check: () => void) => t.waitFor(check, { timeout: 20_000 });
+  const waitFor = (check: () => void) => t.waitFor(check, { timeout: 60_000 });
 
   cache.uses(usesAll);
   await waitFor(() => assert.equal(server.requests.filter((r) => r.startsWith('watch')).length, 2));

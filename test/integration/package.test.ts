@@ -48,8 +48,8 @@ await cluster.stop();
 const typed = `
 import type { ClusterRole, CustomResourceDefinition, HorizontalPodAutoscaler, Ingress, ResourceRef, StorageClass } from 'porthole/api';
 
-export type Kinds = ClusterRole | CustomResourceDefinition | HorizontalPodAutoscaler | Ingress | StorageClass;
-export const gadgets: ResourceRef<{ metadata: { name: string }; spec: { color: string } }> = {
+type Kinds = ClusterRole | CustomResourceDefinition | HorizontalPodAutoscaler | Ingress | StorageClass;
+const gadgets: ResourceRef<{ metadata: { name: string }; spec: { color: string } }> = {
   group: 'fleet.example.com',
   version: 'v1',
   resource: 'gadgets',

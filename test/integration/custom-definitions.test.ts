@@ -266,6 +266,27 @@ test('a definition whose objects can not be deleted says so once, and is tried a
   await eventually(async () => assert.equal((await plane.ask('GET', url)).status, 404), { everyMs: 5 });
 });
 
+test('objects of a definition are deleted together: one by one they never end while others are written', async (t) => {
+  const storage = new MemoryStorage(systemClock);
+  const remove = storage.delete.bind(storage);
+  const together = Promise.withResolvers<void>();
+  let underWay = 0;
+  storage.delete = async (key, last, expected) => {
+    if (key.includes('/geese/')) {
+      if (++underWay === 8) together.resolve();
+      await together.promise;
+    }
+    return remove(key, last, expected);
+  };
+  const plane = await startTestControlPlane({ storage });
+  t.after(() => plane.close());
+  await define(plane, 'geese', 'Goose');
+  for (let i = 0; i < 10; i++) await plane.ask('POST', path('geese'), { metadata: { name: `g${i}` } });
+  const url = `${crds}/geese.test.example.com`;
+  await plane.ask('DELETE', url);
+  await eventually(async () => assert.equal((await plane.ask('GET', url)).status, 404), { everyMs: 5 });
+});
+
 test('a definition that keeps failing does not put off the next try of another', async (t) => {
   const clock = new FakeClock();
   const storage = new MemoryStorage(clock);

@@ -7,6 +7,7 @@ import { ensure, meta, nameOf, num, obj, objs, str, strs } from '../../apimachin
 import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import { Ending } from '../../base/ending.ts';
+import { fewAtOnce } from '../../base/few-at-once.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { type RestHandler, restKey } from '../registry/rest-storage.ts';
@@ -367,10 +368,14 @@ export class CustomResources {
   }
 }
 
+/** So many share what a write waits for: one by one they fall behind whoever still writes the others. */
+const deletedAtOnce = 16;
+
 async function deleteAll(store: ResourceStore): Promise<void> {
   const { items } = store.cache.list({ namespace: '', limit: 0 });
-  for (const { index } of items)
+  await fewAtOnce(items, deletedAtOnce, async ({ index }) => {
     await store.delete(index.namespace, index.name, {}).catch((error: unknown) => {
       if (!isStatusError(error, 'NotFound')) throw error;
     });
+  });
 }

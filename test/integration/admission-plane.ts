@@ -59,7 +59,7 @@ export function fileOf(content: object | string): string {
   return file;
 }
 export const configured = (flags: AdmissionFlags): Promise<AdmissionChoice> =>
-  configuredAdmission(flags, systemClock);
+  configuredAdmission(flags, systemClock, () => {});
 export const toldBy = (...plugins: object[]): string =>
   fileOf({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AdmissionConfiguration', plugins });
 

@@ -130,7 +130,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     ...cluster,
     audit,
     caches,
-    admission: await configuredAdmission(options.admission ?? {}, clock),
+    admission: await configuredAdmission(options.admission ?? {}, clock, configured.defer),
     authentication: configured.settings,
     authorizers: configured.authorizers,
     advertiseAddress: advertise,

@@ -14,17 +14,21 @@ export interface AdmissionFlags {
   readonly admissionControlConfigFile?: string;
 }
 
+/** Takes what ends a connection to somebody else, once nobody is asked any more. */
+type Defer = (end: () => void) => void;
+
 /** As upstream waits for its webhooks. */
 const timeoutMs = 30_000;
 
 const reviewerBy =
-  (clock: Clock): ReviewerOf =>
+  (clock: Clock, defer: Defer): ReviewerOf =>
   async (kubeConfigFile) => {
     const { loadKubeconfig } = await import('../../client/kubeconfig.ts');
     const { createRemoteReviewer } = await import('../../plugins/webhook/remote-reviewer.ts');
     const { HttpsClient } = await import('../../wire/https-client.ts');
     const { transport } = await loadKubeconfig(kubeConfigFile, readFile);
     const client = new HttpsClient({ maxAnswerBytes: 1 << 20, maxConnections: 16, maxAllConnections: 16 });
+    defer(() => client.close());
     return createRemoteReviewer({ transport, client, clock, timeoutMs });
   };
 
@@ -63,7 +67,11 @@ async function configurationsOf(file: string): Promise<ReadonlyMap<string, unkno
 }
 
 /** Throws for files that can't be followed. */
-export async function configuredAdmission(flags: AdmissionFlags, clock: Clock): Promise<AdmissionChoice> {
+export async function configuredAdmission(
+  flags: AdmissionFlags,
+  clock: Clock,
+  defer: Defer,
+): Promise<AdmissionChoice> {
   const file = flags.admissionControlConfigFile;
   const told = file === undefined ? undefined : await configurationsOf(file);
   return {
@@ -74,7 +82,7 @@ export async function configuredAdmission(flags: AdmissionFlags, clock: Clock): 
       unreachable: flags.defaultUnreachableTolerationSeconds,
     },
     configOf: told && ((name) => told.get(name)),
-    reviewerOf: reviewerBy(clock),
+    reviewerOf: reviewerBy(clock, defer),
     credentialsOf: credentialsBy(clock),
   };
 }

@@ -23,11 +23,16 @@ export interface FlagOptions {
   readonly metrics: MetricsRegistry;
 }
 
+interface Defers {
+  /** Takes what is ended with the rest. */
+  readonly defer: (end: () => void) => void;
+}
+
 /** Who may come in, as flags and their files say. */
 export async function configuredFlags(
   options: FlagOptions,
   opened: AsyncDisposableStack,
-): Promise<ConfiguredAuthentication & Pick<ControlPlaneOptions, 'authorizers'>> {
+): Promise<ConfiguredAuthentication & Pick<ControlPlaneOptions, 'authorizers'> & Defers> {
   const { authentication = {}, authorization, dataDir, log, metrics } = options;
   const serverId = serverIdentity(dataDir, systemRandom);
   const { settings, stop } = await configuredAuthentication(authentication, {
@@ -39,12 +44,15 @@ export async function configuredFlags(
   });
   opened.defer(stop);
   const may = await configuredAuthorizers(options, opened);
+  const ends: (() => void)[] = [];
   return {
     settings,
     authorizers: may.authorizers,
+    defer: (end) => void ends.push(end),
     stop() {
       stop();
       may.stop();
+      for (const end of ends) end();
     },
   };
 }

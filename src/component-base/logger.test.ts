@@ -72,7 +72,10 @@ test('a fault of somebody else is said in its words, on one line; one of our own
      log.warn({ error: inWords(new TypeError('not a function')) }, 'ours');`,
     'pipe',
   );
-  const [theirs, ours] = stderr.trim().split('\n').map((line) => JSON.parse(line));
+  const [theirs, ours] = stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   assert.equal(theirs.error, 'nobody answers');
   assert.match(ours.error.stack, /^TypeError: not a function\n +at /);
 });

@@ -340,9 +340,7 @@ test('the file is read again while the server runs; a bad one changes nothing, a
   const log: Logger = {
     ...silentLogger,
     error: (fields: object) =>
-      void told.push(
-        (fields as { error: Error }).error.message.replace(/.*(AuthorizationConfiguration).*/, '$1'),
-      ),
+      void told.push((fields as { error: string }).error.replace(/.*(AuthorizationConfiguration).*/, '$1')),
   };
   const text = async (): Promise<string> => (await metrics.text()).text;
   const authorizers = await configuredAuthorization(

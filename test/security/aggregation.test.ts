@@ -397,7 +397,9 @@ test('a server that switches protocols when nobody asked is told of, and no faul
   server.answers.set(
     flunders,
     (_, response) =>
-      void response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+      void response.socket?.write(
+        'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+      ),
   );
   const switched = await send(flunders);
   assert.equal(switched.status, 503);

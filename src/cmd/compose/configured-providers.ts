@@ -159,7 +159,10 @@ function followFile(
   };
   const failed = (error: unknown): void => {
     told('failure');
-    log.error({ file, error: inWords(error) }, 'failed to load authentication config; what was there before holds');
+    log.error(
+      { file, error: inWords(error) },
+      'failed to load authentication config; what was there before holds',
+    );
   };
   const watched = watchFile(file, clock, {
     everyMs,

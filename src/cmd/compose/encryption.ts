@@ -234,7 +234,10 @@ async function follow(
       if (signal.aborted) return;
       failures++;
       measures.reloaded('failure');
-      log.error({ file, error: inWords(error) }, 'error processing encryption config file; what was there before holds');
+      log.error(
+        { file, error: inWords(error) },
+        'error processing encryption config file; what was there before holds',
+      );
     }
   }
 }

@@ -52,5 +52,11 @@ for (const [answer, verdict] of kinds)
       timeoutMs: 400,
     });
     const asked = reviewer.review({ kind: 'ImageReview', apiVersion: 'imagepolicy.k8s.io/v1alpha1' });
-    assert.equal(await asked.then(() => 'allowed', (error: Error) => error.message), verdict);
+    assert.equal(
+      await asked.then(
+        () => 'allowed',
+        (error: Error) => error.message,
+      ),
+      verdict,
+    );
   });

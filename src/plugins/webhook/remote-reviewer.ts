@@ -88,7 +88,8 @@ function objectOf({ status, body }: HttpsAnswer): JsonObject {
 
 /** What it does not say is what was asked. Throws, as Go's decoder, where it says that it is something else. */
 function checkKind(answer: JsonObject, asked: JsonObject): void {
-  const shown = ({ apiVersion, kind }: JsonObject): string => `${str(apiVersion).split('/').at(-1)}.${str(kind)}`;
+  const shown = ({ apiVersion, kind }: JsonObject): string =>
+    `${str(apiVersion).split('/').at(-1)}.${str(kind)}`;
   const said = {
     apiVersion: str(answer['apiVersion']) || asked['apiVersion']!,
     kind: str(answer['kind']) || asked['kind']!,

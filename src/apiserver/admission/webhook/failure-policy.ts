@@ -58,7 +58,8 @@ export function failurePolicy(deps: {
         return undefined;
       }
       if (!failed || !left) metrics.rejected(about, causeOf(error), codeOf(error));
-      if (failed) log.warn({ webhook: name, error: inWords(error) }, 'failed calling webhook, failing closed');
+      if (failed)
+        log.warn({ webhook: name, error: inWords(error) }, 'failed calling webhook, failing closed');
       else if (!(error instanceof WebhookRejection) && !isStatusError(error))
         log.error({ webhook: name, error }, 'calling a webhook failed');
       throw asRefusal(error);

@@ -148,7 +148,7 @@ test('what a deletion wants is said by its body, if it has one, and by that alon
     { ask: ['GET', at('d1')], status: 200 },
     { ask: ['DELETE', at('d1', '?dryRun=All'), options({})], status: 200 },
     { ask: ['GET', at('d1')], status: 404 },
-    { ask: ['DELETE', maps + '?fieldSelector=metadata.name%3Dd2&dryRun=All', options({})], status: 200 },
+    { ask: ['DELETE', `${maps}?fieldSelector=metadata.name%3Dd2&dryRun=All`, options({})], status: 200 },
     { ask: ['GET', at('d2')], status: 404 },
     {
       ask: ['DELETE', at('d3', '?propagationPolicy=Sideways')],

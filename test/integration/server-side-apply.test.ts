@@ -231,12 +231,12 @@ test('a scale is applied: conflicts name its version, force takes the replicas, 
     [
       scale('x'),
       500,
-      'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .spec.replicas: expected numeric (int or float), got string',
+      'failed to create typed patch object (default/web; autoscaling/v1, Kind=Scale): .spec.replicas: expected numeric (int or float), got string',
     ],
     [
       scale(1, { frob: 1 }),
       500,
-      'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .frob: field not declared in schema',
+      'failed to create typed patch object (default/web; autoscaling/v1, Kind=Scale): .frob: field not declared in schema',
     ],
     [
       scale(-1),

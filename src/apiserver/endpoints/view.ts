@@ -1,6 +1,6 @@
 // A subresource that shows part of its parent in another kind (scale): get, update, patch and apply.
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
-import { badRequest, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import { unsupportedMediaType } from '../../apimachinery/errors.ts';
 import {
   parentEntries,
   type ReplicasPath,

@@ -8,7 +8,12 @@ export interface NameAttribute {
   readonly value: string;
 }
 
-const oid = { commonName: '2.5.4.3', organization: '2.5.4.10' } as const;
+const oid = {
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  /** Kubernetes' own: who of those that had or will have the name. */
+  uid: '1.3.6.1.4.1.57683.2',
+} as const;
 /** The attributes that a signed certificate keeps of a request, in the order in which Go writes them. */
 const kept: readonly string[] = [
   '2.5.4.6', // country
@@ -46,6 +51,8 @@ export const commonNameOf = (name: readonly NameAttribute[]): string | undefined
   valuesOf(name, oid.commonName).at(-1);
 
 export const organizationsOf = (name: readonly NameAttribute[]): string[] => valuesOf(name, oid.organization);
+
+export const uidsOf = (name: readonly NameAttribute[]): string[] => valuesOf(name, oid.uid);
 
 /** A name of groups and a user, as Go writes it. */
 export const subjectOf = (commonName: string, organizations: readonly string[] = []): NameAttribute[] => [

@@ -1,12 +1,20 @@
 // What a certificate says of its holder, and who vouches for it: read without the X.509 library.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { AlternativeNames } from './alternative-names.ts';
-import { commonNameOf, organizationsOf } from './distinguished-name.ts';
+import { commonNameOf, type NameAttribute, organizationsOf, uidsOf } from './distinguished-name.ts';
 import { pemBlocks, readCertificate } from './read-certificate.ts';
 
 export interface Subject {
   readonly CN?: string | undefined;
   readonly O: readonly string[];
+  /** Left out where there is none, as mostly. */
+  readonly uids?: readonly string[];
+}
+
+function subjectIn(name: readonly NameAttribute[]): Subject {
+  const uids = uidsOf(name);
+  const subject = { CN: commonNameOf(name), O: organizationsOf(name) };
+  return uids.length === 0 ? subject : { ...subject, uids };
 }
 
 export interface CertificateFacts {
@@ -23,7 +31,7 @@ export function certificateFacts(certificate: string | Uint8Array): CertificateF
   const text = readCertificate(certificate);
   const x509 = new X509Certificate(certificate);
   return {
-    subject: { CN: commonNameOf(text.subject), O: organizationsOf(text.subject) },
+    subject: subjectIn(text.subject),
     notBefore: text.notBefore,
     notAfter: text.notAfter,
     names: text.names,

@@ -8,7 +8,11 @@ export interface ClientCertificate {
   readonly raw: Buffer;
   /** SHA-256, as Node prints it. */
   readonly fingerprint: string;
-  readonly subject: { readonly CN?: string | undefined; readonly O: readonly string[] };
+  readonly subject: {
+    readonly CN?: string | undefined;
+    readonly O: readonly string[];
+    readonly uids?: readonly string[];
+  };
   /** Milliseconds since the epoch. */
   readonly notBefore: number;
   readonly notAfter: number;

@@ -270,7 +270,7 @@ export function assertAppliedKind(
 }
 
 /** Who it is, where it does not say so itself. */
-export function named(
+export function namedAsPath(
   object: JsonObject,
   { name, namespace }: { readonly name: string; readonly namespace: string },
 ): JsonObject {
@@ -303,7 +303,7 @@ async function applied(
     now: rfc3339(deps.now()),
   });
   const result = await (context.heavy ? inTurns(steps, deps.turns) : atOnceIfPossible(steps));
-  named(result, { name, namespace: declaration.namespaced ? namespace : '' });
+  namedAsPath(result, { name, namespace: declaration.namespaced ? namespace : '' });
   await pause();
   // Values that the schema lets pass and the kind does not; what is applied stays as it was sent, so that no default is owned.
   const checked = await copyOf(request, sent);

@@ -29,7 +29,7 @@ import { applyYaml, type EndpointRequest, fieldManagerOf, writeOptions } from '.
 import { respondObject } from './object-response.ts';
 import {
   assertAppliedKind,
-  named,
+  namedAsPath,
   noObject,
   parsePatch,
   patchTypesOf,
@@ -200,5 +200,5 @@ function appliedParent(
   const { asked, parentOf } = ownership(request, viewed, parent);
   const force = queryBoolean(context.query, 'force') ?? false;
   const applied = deps.fields.apply({ ...asked, live: copyJson(asked.live), patch: copy, force });
-  return parentOf(decoded(named(atOnce(applied), context.info)));
+  return parentOf(decoded(namedAsPath(atOnce(applied), context.info)));
 }

@@ -6,16 +6,25 @@ import type { ApiRequest } from '../../apiserver/http.ts';
 import { isWebSocketRequest } from '../../wire/websocket.ts';
 import { offeredToken } from '../../wire/websocket-token.ts';
 
-/** The token, or undefined when the header carries none. */
-function bearerToken(header: string | readonly string[] | undefined): string | undefined {
-  const text = typeof header === 'string' ? header : header?.[0];
-  const match = /^bearer +([^\s]+) *$/i.exec(text ?? '');
-  return match?.[1];
+const afterSpace =
+  'the provided Authorization header contains extra space before the bearer token, and is ignored';
+
+/** The token, or undefined when the header carries none. What follows it means nothing. */
+function bearerToken(
+  header: string | readonly string[] | undefined,
+  remarks: AuthenticationRemarks | undefined,
+): string | undefined {
+  const text = (typeof header === 'string' ? header : header?.[0])?.trim() ?? '';
+  if (!/^bearer /i.test(text)) return undefined;
+  const [, token = ''] = text.split(' ', 2);
+  if (token !== '') return token;
+  remarks?.warn(afterSpace);
+  return undefined;
 }
 
 /** Its own header comes first, as upstream. Throws StatusError 401. */
-function tokenOf(request: ApiRequest): string | undefined {
-  const token = bearerToken(request.headers.authorization);
+function tokenOf(request: ApiRequest, remarks: AuthenticationRemarks | undefined): string | undefined {
+  const token = bearerToken(request.headers.authorization, remarks);
   if (token !== undefined || !isWebSocketRequest(request)) return token;
   const offered = offeredToken(String(request.headers['sec-websocket-protocol'] ?? ''));
   if (offered === 'wrong') throw unauthorized();
@@ -38,7 +47,7 @@ export function createBearerTokenAuthenticator(
 ): Authenticator {
   return {
     async authenticate(request, remarks) {
-      const token = tokenOf(request);
+      const token = tokenOf(request, remarks);
       if (token === undefined) return undefined;
       for (const authenticator of tokens) {
         const verdict = await authenticator.authenticateToken(token, apiAudiences);

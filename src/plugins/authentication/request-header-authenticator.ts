@@ -45,12 +45,13 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
       .find((value) => value !== undefined && value !== '');
   const extraOf = (headers: readonly SentHeader[]): Record<string, string[]> => {
     const extra: Record<string, string[]> = Object.create(null);
-    for (const [name, value] of headers) {
-      const prefix = prefixes.find((one) => name.startsWith(one));
-      if (prefix === undefined) continue;
-      const key = unescaped(name.slice(prefix.length));
-      extra[key] = [...(extra[key] ?? []), value];
-    }
+    // As upstream: what begins with two of them is told under both.
+    for (const prefix of prefixes)
+      for (const [name, value] of headers) {
+        if (!name.startsWith(prefix)) continue;
+        const key = unescaped(name.slice(prefix.length));
+        extra[key] = [...(extra[key] ?? []), value];
+      }
     return extra;
   };
   return {

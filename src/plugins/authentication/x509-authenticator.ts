@@ -1,4 +1,4 @@
-// Client certificates of the cluster's authority: CN is the user, each O a group.
+// Client certificates of the cluster's authority: CN is the user, each O a group, and a uid may be told.
 import { unauthorized } from '../../apimachinery/errors.ts';
 import type { Authenticator } from '../../apiserver/authentication/authenticator.ts';
 import { bundleCheck } from '../../crypto/subject.ts';
@@ -14,12 +14,15 @@ export function createX509Authenticator(options: { readonly clientCa: () => stri
       const certificate = request.clientCertificate;
       if (certificate === undefined) return undefined;
       if (!isOurs(certificate)) throw notOurs;
-      const { CN, O } = certificate.subject;
+      const { CN, O, uids = [] } = certificate.subject;
       // As upstream: a certificate without a common name names nobody; the next credential is asked.
       if (CN === undefined || CN === '') return undefined;
+      // One that could be of two, or of somebody without a uid, is nobody's.
+      if (uids.length > 1 || uids[0] === '') throw notOurs;
       const digest = certificate.fingerprint.replaceAll(':', '').toLowerCase();
       return {
         name: CN,
+        ...(uids[0] === undefined ? {} : { uid: uids[0] }),
         groups: O,
         extra: { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${digest}`] },
       };

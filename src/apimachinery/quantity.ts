@@ -6,6 +6,8 @@ export interface Quantity {
   /** The value times 10^9. Upstream's smallest unit, so nothing is lost. */
   readonly nano: bigint;
   readonly format: QuantityFormat;
+  /** As it was written, where upstream shows it so and not in its canonical form. */
+  readonly text?: string;
 }
 
 export const quantityFormatError: string =
@@ -43,27 +45,41 @@ const maxBinary = (2n ** 63n - 1n) * billion;
 const maxExponent = 300;
 const maxTextLength = 512;
 
-const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
+const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 
 /** Throws Error with upstream's text. A JSON number is taken as its text. */
 export function parseQuantity(input: string | number): Quantity {
   const text = typeof input === 'number' ? String(input) : input.trim();
-  if (text === '') throw new Error(quantityFormatError);
-  const parts = text.length > maxTextLength ? null : shape.exec(text);
+  // Upstream trims what stands in the JSON, where these are escapes.
+  const isTrimmable = text.length === String(input).length || !/[\t-\r]/.test(String(input));
+  const parts = text === '' || !isTrimmable || text.length > maxTextLength ? null : shape.exec(text);
   if (parts === null) throw new Error(quantityFormatError);
-  const [, sign = '', whole = '', fraction = '', suffix = ''] = parts;
-  if (whole === '' && fraction === '') {
-    // As upstream: a lone sign reads as zero, a lone suffix or point does not.
-    if (sign !== '' && sign.length === text.length) return { nano: 0n, format: 'DecimalSI' };
-    throw new Error(/^[+-]?[eEinumkKMGTP]/.test(text) ? numericError : quantityFormatError);
-  }
+  const [, sign = '', digits = '', fraction = '', suffix = ''] = parts;
   const { base, exponent, format } = interpretSuffix(suffix);
+  const whole = digits.replace(/^0+/, '') || '0';
+  const isShort = fitsInt64(whole, fraction, base, exponent);
+  // As upstream: no digits at all are zero, unless the number would have to be a long one.
+  if (digits === '' && fraction === '' && !isShort) throw new Error(numericError);
   const magnitude = scaled(BigInt(whole + fraction), fraction.length, base, exponent);
   const capped = format === 'BinarySI' && magnitude > maxBinary ? maxBinary : magnitude;
   return {
     nano: sign === '-' ? -capped : capped,
     format: format === 'BinarySI' && capped > 0n && capped < billion ? 'DecimalSI' : format,
+    ...(isShort && isKept(whole, fraction, base, exponent) ? { text } : {}),
   };
+}
+
+/** Those that upstream reads at once, without a long number. */
+const fitsInt64 = (whole: string, fraction: string, base: 2 | 10, exponent: number): boolean =>
+  base === 10
+    ? whole.length + fraction.length <= 18 && exponent - fraction.length >= -9
+    : fraction === '' && whole.length + (exponent * 3) / 10 <= 14;
+
+/** Upstream takes these for canonical: `1.025`, `1E3`, `+5` and `007` among them. */
+function isKept(whole: string, fraction: string, base: 2 | 10, exponent: number): boolean {
+  if (base === 2) return (BigInt(whole) & 7n) !== 0n;
+  const shifted = whole + fraction;
+  return (exponent - fraction.length) % 3 === 0 && !shifted.startsWith('0') && !shifted.endsWith('000');
 }
 
 function interpretSuffix(suffix: string): { base: 2 | 10; exponent: number; format: QuantityFormat } {
@@ -136,8 +152,9 @@ export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({
   nano: a.nano + b.nano,
   format: a.nano === 0n ? b.format : a.format,
 });
-/** The one canonical text: no fraction, the largest suffix that loses nothing. */
+/** As it was written where that is kept, else the one canonical text: no fraction, the largest suffix that loses nothing. */
 export function formatQuantity(q: Quantity): string {
+  if (q.text !== undefined) return q.text;
   if (q.nano === 0n) return '0';
   if (q.format === 'BinarySI') {
     const small = q.nano > -1024n * billion && q.nano < 1024n * billion;
@@ -168,7 +185,7 @@ function formatDecimal(nano: bigint, format: 'DecimalSI' | 'DecimalExponent'): s
   return exponent === 0 ? String(rest) : `${rest}e${exponent}`;
 }
 
-/** `0.5` → `500m`, `1024Mi` → `1Gi`: what the API server stores and shows. Throws as parseQuantity. */
+/** `0.5` → `500m`, `1024Mi` → `1Gi`, `1.125` as it is: what the API server stores and shows. Throws as parseQuantity. */
 export function canonicalizeQuantity(input: string | number): string {
   // The common shapes are canonical already: digits that do not end in zeros before a suffix.
   if (typeof input === 'string' && /^[1-9][0-9]{0,2}(?:m|Mi|Gi)?$/.test(input)) return input;

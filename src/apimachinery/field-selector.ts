@@ -98,7 +98,8 @@ function unescapeFieldValue(text: string): string {
         throw new Error(`invalid field selector: invalid escape sequence: \\${next ?? ''}`);
       value += next;
     } else if (ch === ',' || ch === '=') {
-      throw new Error(`invalid field selector: unescaped character in value: ${ch}`);
+      // Upstream prints the number of the character.
+      throw new Error(`invalid field selector: unescaped character in value: ${ch.charCodeAt(0)}`);
     } else {
       value += ch;
     }

@@ -103,8 +103,9 @@ function parseValues(parser: Parser): string[] {
   if (open !== '(') throw new Error(`found '${open}' expected: '('`);
   const first = parser.peek();
   if (first === ')') {
+    // As upstream: one value, the empty one.
     parser.take();
-    return [];
+    return [''];
   }
   if (!isWord(first) && first !== ',') throw new Error(`found '${first}', expected: ',', ')' or identifier`);
   const values = parseIdentifiers(parser);
@@ -129,10 +130,7 @@ function parseIdentifiers(parser: Parser): string[] {
         values.push('');
         return values;
       }
-      if (next === ',') {
-        parser.take();
-        values.push('');
-      }
+      if (next === ',') values.push('');
     } else {
       throw new Error(`found '${token}', expected: ',', or identifier`);
     }

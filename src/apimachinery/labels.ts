@@ -4,6 +4,7 @@ export type Labels = Readonly<Record<string, string | undefined>>;
 
 export const regexError = (message: string, format: string, ...examples: string[]): string =>
   `${message} (e.g. ${examples.map((e) => `'${e}', `).join(' or ')}regex used for validation is '${format}')`;
+/** Of keys and values; of other names upstream says `characters`, and counts bytes as well. */
 const maxLength = (length: number): string => `must be no more than ${length} bytes`;
 
 const qualifiedNameFormat = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
@@ -19,10 +20,18 @@ const labelValueRule =
 const qualifiedName = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const subdomainLabel = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
+const utf8 = new TextEncoder();
+/** As Go counts: most names are short, and of one byte a character. */
+export const isLonger = (text: string, bytes: number): boolean =>
+  text.length > bytes || (text.length * 3 > bytes && utf8.encode(text).length > bytes);
+
 /** Why `text` is not a DNS-1123 subdomain; empty when it is one. */
-export function dns1123SubdomainErrors(text: string): string[] {
+export const dns1123SubdomainErrors = (text: string): string[] =>
+  subdomainErrors(text, 'must be no more than 253 characters');
+
+function subdomainErrors(text: string, tooLong: string): string[] {
   const errors: string[] = [];
-  if (text.length > 253) errors.push(maxLength(253));
+  if (isLonger(text, 253)) errors.push(tooLong);
   if (text.length > 4096 || !text.split('.').every((label) => subdomainLabel.test(label)))
     errors.push(regexError(subdomainRule, subdomainFormat, 'example.com'));
   return errors;
@@ -43,10 +52,10 @@ export function qualifiedNameErrors(text: string): string[] {
     const prefix = parts[0]!;
     name = parts[1]!;
     if (prefix === '') errors.push('prefix part must be non-empty');
-    else errors.push(...dns1123SubdomainErrors(prefix).map((e) => `prefix part ${e}`));
+    else errors.push(...subdomainErrors(prefix, maxLength(253)).map((e) => `prefix part ${e}`));
   }
   if (name === '') errors.push('name part must be non-empty');
-  else if (name.length > 63) errors.push(`name part ${maxLength(63)}`);
+  else if (isLonger(name, 63)) errors.push(`name part ${maxLength(63)}`);
   if (!qualifiedName.test(name))
     errors.push(
       `name part ${regexError(qualifiedNameRule, qualifiedNameFormat, 'MyName', 'my.name', '123-abc')}`,
@@ -57,7 +66,7 @@ export function qualifiedNameErrors(text: string): string[] {
 /** Why `value` is no label value; empty when it is one. */
 export function labelValueErrors(value: string): string[] {
   const errors: string[] = [];
-  if (value.length > 63) errors.push(maxLength(63));
+  if (isLonger(value, 63)) errors.push(maxLength(63));
   if (value !== '' && !qualifiedName.test(value))
     errors.push(regexError(labelValueRule, `(${qualifiedNameFormat})?`, 'MyValue', 'my_value', '12345'));
   return errors;

@@ -4,7 +4,7 @@ import type { FieldError } from '../field-error.ts';
 import { fieldErrorText, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import { matchesSelector, selectorFrom } from '../label-selector.ts';
 import { type Labels, labelValueErrors, qualifiedNameErrors } from '../labels.ts';
-import type { NameRule } from './names.ts';
+import { dnsLabel, dnsSubdomain, type NameRule } from './names.ts';
 
 export type Errors = FieldError[];
 
@@ -17,6 +17,34 @@ export const optional = (field: string, value: string | undefined, rule: NameRul
   value ? each(field, value, rule) : [];
 export const oneOf = (field: string, value: string | undefined, allowed: readonly string[]): Errors =>
   allowed.includes(value ?? '') ? [] : [notSupported(field, value ?? '', allowed)];
+
+const httpPath = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const isHttpPath = new RegExp(`^${httpPath}$`);
+/** `example.com/name`: a domain's own names, told apart by its prefix. What is wrong is told of the part that it is wrong with. */
+export function domainPrefixedPath(field: string, text: string): Errors {
+  if (text === '') return [required(field)];
+  const at = text.indexOf('/');
+  const [host, path] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  if (host === '' || path === '')
+    return [invalid(field, text, 'must be a domain-prefixed path (such as "acme.io/foo")')];
+  const errors = each(field, host, dnsSubdomain);
+  if (!isHttpPath.test(path))
+    errors.push(invalid(field, path, `Invalid path (regex used for validation is '${httpPath}')`));
+  return errors;
+}
+
+/** `example.com` or `example.com.`: at least two labels. */
+export function fullyQualifiedDomainName(field: string, text: string): Errors {
+  if (text === '') return [required(field)];
+  const name = text.endsWith('.') ? text.slice(0, -1) : text;
+  const wrong = dnsSubdomain(name);
+  if (wrong.length > 0) return [invalid(field, name, wrong.join(','))];
+  const labels = name.split('.');
+  if (labels.length < 2)
+    return [invalid(field, name, 'should be a domain with at least two segments separated by dots')];
+  const long = labels.find((label) => dnsLabel(label).length > 0);
+  return long === undefined ? [] : [invalid(field, long, dnsLabel(long).join(','))];
+}
 
 /** Where a list says again what it said before. */
 export function repeated(list: readonly string[]): ReadonlySet<number> {

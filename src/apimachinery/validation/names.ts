@@ -1,16 +1,16 @@
 // Rules for names, keys and ports: each answers why a text is wrong, in upstream's words; empty when it is right.
-import { dns1123SubdomainErrors } from '../labels.ts';
+import { dns1123SubdomainErrors, isLonger } from '../labels.ts';
 
 export type NameRule = (name: string) => string[];
 
 const rule = (message: string, format: string, ...examples: string[]): string =>
   `${message} (e.g. ${examples.map((e) => `'${e}'`).join(',  or ')}, regex used for validation is '${format}')`;
-const tooLong = (max: number): string => `must be no more than ${max} bytes`;
+const tooLong = (max: number): string => `must be no more than ${max} characters`;
 
 export const dnsSubdomain: NameRule = dns1123SubdomainErrors;
 
 export const wildcardSubdomain: NameRule = (name) => {
-  const errors = name.length > 253 ? [tooLong(253)] : [];
+  const errors = isLonger(name, 253) ? [tooLong(253)] : [];
   if (!name.startsWith('*.') || dnsSubdomain(name.slice(2)).length > 0)
     errors.push(
       rule(
@@ -25,7 +25,7 @@ export const wildcardSubdomain: NameRule = (name) => {
 const isLabel = (name: string): boolean => /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(name);
 
 export const dnsLabel: NameRule = (name) => {
-  const errors = name.length > 63 ? [tooLong(63)] : [];
+  const errors = isLonger(name, 63) ? [tooLong(63)] : [];
   if (name.length <= 4096 && isLabel(name)) return errors;
   if (name.length <= 4096 && name.split('.').every(isLabel)) return [...errors, 'must not contain dots'];
   return [
@@ -40,7 +40,7 @@ export const dnsLabel: NameRule = (name) => {
 };
 
 export const dns1035Label: NameRule = (name) => {
-  const errors = name.length > 63 ? [tooLong(63)] : [];
+  const errors = isLonger(name, 63) ? [tooLong(63)] : [];
   if (name.length > 4096 || !/^[a-z](?:[-a-z0-9]*[a-z0-9])?$/.test(name))
     errors.push(
       rule(
@@ -60,7 +60,7 @@ export const pathSegment: NameRule = (name) => {
 };
 
 export const configMapKey: NameRule = (key) => {
-  const errors = key.length > 253 ? [tooLong(253)] : [];
+  const errors = isLonger(key, 253) ? [tooLong(253)] : [];
   if (!/^[-._a-zA-Z0-9]+$/.test(key))
     errors.push(
       rule(
@@ -77,20 +77,6 @@ export const configMapKey: NameRule = (key) => {
   return errors;
 };
 
-const httpPathFormat = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
-/** `example.com/name`: a domain's own names, told apart by its prefix. */
-export const domainPrefixedPath: NameRule = (text) => {
-  const at = text.indexOf('/');
-  const [host, path] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
-  if (host === '' || path === '') return ['must be a domain-prefixed path (such as "acme.io/foo")'];
-  return [
-    ...dnsSubdomain(host),
-    ...(/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)
-      ? []
-      : [`Invalid path (regex used for validation is '${httpPathFormat}')`]),
-  ];
-};
-
 export const envVarName: NameRule = (name) =>
   /^[ -<>-~]+$/.test(name)
     ? []
@@ -98,7 +84,7 @@ export const envVarName: NameRule = (name) =>
 
 export const portName: NameRule = (name) => {
   const errors: string[] = [];
-  if (name.length > 15) errors.push('must be no more than 15 bytes');
+  if (isLonger(name, 15)) errors.push(tooLong(15));
   if (!/^[-a-z0-9]+$/.test(name))
     errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(name)) errors.push('must contain at least one letter (a-z)');
@@ -110,14 +96,3 @@ export const portName: NameRule = (name) => {
 export const portRange = 'must be between 1 and 65535, inclusive';
 export const isPort = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65535;
-
-/** `example.com` or `example.com.`: at least two labels. */
-export const fullyQualifiedName: NameRule = (text) => {
-  const name = text.endsWith('.') ? text.slice(0, -1) : text;
-  const wrong = dnsSubdomain(name);
-  if (wrong.length > 0) return [wrong.join(',')];
-  const labels = name.split('.');
-  return labels.length < 2
-    ? ['should be a domain with at least two segments separated by dots']
-    : labels.flatMap(dnsLabel);
-};

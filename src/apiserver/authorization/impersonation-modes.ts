@@ -1,7 +1,9 @@
 // Who may act as whom. Constrained impersonation: a right to be somebody, and one to do this as somebody of the kind; and what was
 // before it, a right to be somebody that is good for all they may.
 import type { StatusError } from '../../apimachinery/errors.ts';
-import { dnsLabel, dnsSubdomain, domainPrefixedPath } from '../../apimachinery/validation/names.ts';
+import { fieldErrorText } from '../../apimachinery/field-error.ts';
+import { domainPrefixedPath } from '../../apimachinery/validation/checks.ts';
+import { dnsLabel, dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import { forbiddenBy } from './attributes.ts';
 import type { AuthorizationAttributes, Authorizer } from './authorizer.ts';
@@ -107,9 +109,9 @@ function refusalOf({ groups, extra }: WantedUser): readonly [Question, string] |
 
 function extraFault(key: string, values: readonly string[]): string | undefined {
   if (key === '') return 'impersonating the empty string key in extra is not allowed';
-  const [fault] = domainPrefixedPath(key);
-  if (fault !== undefined)
-    return `impersonating an invalid key in extra is not allowed: extra.key: Invalid value: ${JSON.stringify(key)}: ${fault}`;
+  const faults = domainPrefixedPath('extra.key', key).map(fieldErrorText);
+  if (faults.length > 0)
+    return `impersonating an invalid key in extra is not allowed: ${faults.length === 1 ? faults[0]! : `[${faults.join(', ')}]`}`;
   if (key !== key.toLowerCase())
     return `impersonating a non-lowercase key in extra is not allowed: ${JSON.stringify(key)}`;
   return values.includes('') ? 'impersonating the empty string value in extra is not allowed' : undefined;

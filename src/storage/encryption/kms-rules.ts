@@ -1,5 +1,6 @@
 // What a KMS plugin may answer, in upstream's words.
-import { fullyQualifiedName } from '../../apimachinery/validation/names.ts';
+import { fieldErrorText } from '../../apimachinery/field-error.ts';
+import { fullyQualifiedDomainName } from '../../apimachinery/validation/checks.ts';
 import type { EncryptedObject, KmsAnnotations, WrappedKey } from '../../rpc-api/kms-v2.ts';
 
 const maxAnnotationBytes = 32 * 1024;
@@ -34,9 +35,7 @@ function annotationsFault(annotations: KmsAnnotations): string | undefined {
   if (total > maxAnnotationBytes)
     return `total size of annotations is ${total}, which exceeds the max size of ${maxAnnotationBytes}`;
   const errors = [...annotations.keys()].flatMap((key) =>
-    key === ''
-      ? ['annotations: Required value']
-      : fullyQualifiedName(key).map((why) => `annotations: Invalid value: ${JSON.stringify(key)}: ${why}`),
+    fullyQualifiedDomainName('annotations', key).map(fieldErrorText),
   );
   if (errors.length <= 1) return errors[0];
   return `[${errors.slice(0, 10).join(', ')}]`;

@@ -4,16 +4,16 @@ import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid, notSupported, required, tooLong } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
+  domainPrefixedPath,
   immutable,
   labelSelector,
-  named,
   newErrors,
   nonNegative,
   oneOf,
   selects,
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
-import { dnsLabel, domainPrefixedPath } from '../../../apimachinery/validation/names.ts';
+import { dnsLabel } from '../../../apimachinery/validation/names.ts';
 import { validateTemplate } from '../../core/v1/validate-workload.ts';
 import type { CronJob, CronJobSpec, Job, JobSpec } from '../../generated/types/batch-v1.ts';
 import type { Container, PodTemplateSpec } from '../../generated/types/core-v1.ts';
@@ -104,7 +104,7 @@ function jobSpecErrors(s: Decoded<JobSpec>, at: string): Errors {
   if (s.maxFailedIndexes !== undefined && s.backoffLimitPerIndex === undefined)
     errors.push(required(`${at}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified'));
   if (s.managedBy !== undefined) {
-    errors.push(...named(`${at}.managedBy`, s.managedBy, domainPrefixedPath));
+    errors.push(...domainPrefixedPath(`${at}.managedBy`, s.managedBy));
     if (s.managedBy.length > maxManagedBy) errors.push(tooLong(`${at}.managedBy`, maxManagedBy));
   }
   errors.push(

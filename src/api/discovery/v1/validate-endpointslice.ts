@@ -10,13 +10,15 @@ import {
   specialIpErrors,
 } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, labels, named, oneOf, optional, unchanged } from '../../../apimachinery/validation/checks.ts';
 import {
-  dnsLabel,
-  dnsSubdomain,
-  fullyQualifiedName,
-  type NameRule,
-} from '../../../apimachinery/validation/names.ts';
+  each,
+  fullyQualifiedDomainName,
+  labels,
+  oneOf,
+  optional,
+  unchanged,
+} from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel, dnsSubdomain, type NameRule } from '../../../apimachinery/validation/names.ts';
 import type {
   Endpoint,
   EndpointPort,
@@ -32,7 +34,7 @@ const maxHints = 8;
 const maxTopologyLabels = 16;
 
 function addressErrors(field: string, address: string, type: string): Errors {
-  if (type === 'FQDN') return named(field, address, fullyQualifiedName);
+  if (type === 'FQDN') return fullyQualifiedDomainName(field, address);
   if (type !== 'IPv4' && type !== 'IPv6') return [];
   const errors = each(field, address, ipErrors);
   if (errors.length > 0) return errors;

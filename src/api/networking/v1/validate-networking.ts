@@ -4,6 +4,7 @@ import { forbidden, invalid, notSupported, required, tooLong } from '../../../ap
 import { cidrErrors, cidrWarnings, isIp, readCidr } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
+  domainPrefixedPath,
   each,
   labelSelector,
   named,
@@ -15,7 +16,6 @@ import {
   dns1035Label,
   dnsLabel,
   dnsSubdomain,
-  domainPrefixedPath,
   isPort,
   pathSegment,
   portName,
@@ -224,7 +224,7 @@ const maxController = 250;
 
 export function validateIngressClass(ingressClass: Decoded<IngressClass>): Errors {
   const { controller = '', parameters } = ingressClass.spec ?? {};
-  const errors = named('spec.controller', controller, domainPrefixedPath);
+  const errors = domainPrefixedPath('spec.controller', controller);
   if (controller.length > maxController) errors.unshift(tooLong('spec.controller', maxController));
   return parameters === undefined ? errors : [...errors, ...parameterErrors(parameters, 'spec.parameters')];
 }

@@ -12,6 +12,8 @@ const conditions = 'status.conditions';
 
 const isTrue = ({ conditions: list = [] }: Status, type: string): boolean =>
   list.some((condition) => condition.type === type && condition.status === 'True');
+const isFalse = ({ conditions: list = [] }: Status, type: string): boolean =>
+  list.some((condition) => condition.type === type && condition.status === 'False');
 const isFinished = (status: Status): boolean => isTrue(status, 'Complete') || isTrue(status, 'Failed');
 
 /**
@@ -44,6 +46,9 @@ const turned = ({ status, before }: Change, ...types: readonly string[]): boolea
   types.some((type) => isTrue(status, type) !== isTrue(before, type));
 const touched = ({ status, before }: Change, ...names: readonly (keyof JobStatus)[]): boolean =>
   names.some((name) => !semanticEqual(status[name], before[name]));
+/** It starts once more: what it was stopped with may be another's, and says nothing of this start. */
+const resumes = ({ status, before }: Change): boolean =>
+  isTrue(before, 'Suspended') && isFalse(status, 'Suspended');
 const finishes = ({ status, before }: Change): boolean => isFinished(status) !== isFinished(before);
 
 function countErrors(status: Status): Errors {
@@ -217,8 +222,10 @@ function takenBackErrors(change: Change): Errors {
   if (completionMode !== 'Indexed' || completions !== parallelism) fewer('succeeded');
   if (status.completionTime && before.completionTime && touched(change, 'completionTime'))
     errors.push(invalid('status.completionTime', status.completionTime, 'completionTime cannot be mutated'));
-  if (before.startTime && touched(change, 'startTime') && suspend !== true)
-    errors.push(required('status.startTime', 'startTime cannot be removed for unsuspended job'));
+  if (before.startTime && touched(change, 'startTime') && suspend !== true && !resumes(change))
+    errors.push(
+      invalid('status.startTime', status.startTime, 'field is immutable for unsuspended job once set'),
+    );
   return errors;
 }
 

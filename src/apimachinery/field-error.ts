@@ -37,8 +37,8 @@ function goNumber(value: number): string {
 
 /** As Go's `%#v`-like rendering in upstream's field.Error: strings quoted, objects as JSON. */
 function show(value: unknown): string {
-  // Go's nil pointer is shown as the text it has no value for; a nil list or map is JSON's null.
-  if (value === undefined) return '"null"';
+  // Go's nil, of whatever type.
+  if (value === undefined) return 'null';
   if (typeof value === 'string')
     return goQuote(value.length > maxShown ? `${value.slice(0, maxShown)}…` : value);
   if (typeof value === 'number') return goNumber(value);

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, forbidden, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
-import { obj, strs } from '../../apimachinery/json-access.ts';
+import { obj, str, strs } from '../../apimachinery/json-access.ts';
 import { attributesOf, noSelectors } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
 import { formsOf } from '../negotiation.ts';
@@ -34,6 +34,21 @@ function asTold(options: object): JsonObject {
   return { ...Object.fromEntries(given), kind: deleteOptionsKind.kind, apiVersion: 'meta.k8s.io/v1' };
 }
 
+const metaVersion = 'meta.k8s.io/v1';
+/** What upstream's scheme of options knows beside these, by version. */
+const readable: Readonly<Record<string, readonly string[]>> = {
+  v1: ['APIGroup', 'APIGroupList', 'APIResourceList', 'APIVersions', 'Status'],
+  [metaVersion]: ['CreateOptions', 'GetOptions', 'ListOptions', 'PatchOptions', 'Table', 'UpdateOptions', 'WatchEvent'],
+};
+
+function otherKind(kind: string, sentVersion: string): string {
+  const version = sentVersion === '' ? metaVersion : sentVersion;
+  if (readable[version]?.includes(kind) === true)
+    return `converting (v1.${kind}) to (v1.DeleteOptions): unknown conversion`;
+  const scheme = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27';
+  return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)} in scheme "${scheme}"`;
+}
+
 /** From the body when there is one, else from the query, as upstream. */
 export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
   const body = await context.readBody(maxBodyBytes);
@@ -51,7 +66,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
   const target = { group: '', version: 'v1', kind: 'DeleteOptions', type: optionsType };
   const { value: sent } = await parseBody(context, body, target, deps);
   const kind = sent['kind'] ?? 'DeleteOptions';
-  if (kind !== 'DeleteOptions') throw badRequest(`decoded object cannot be converted to DeleteOptions`);
+  if (kind !== 'DeleteOptions') throw badRequest(otherKind(str(kind), str(sent['apiVersion'])));
   const { object } = decodeAs(deps.scheme, target, sent);
   context.audit?.requestObject(object);
   const preconditions = obj(object['preconditions']);

@@ -38,7 +38,15 @@ const metaVersion = 'meta.k8s.io/v1';
 /** What upstream's scheme of options knows beside these, by version. */
 const readable: Readonly<Record<string, readonly string[]>> = {
   v1: ['APIGroup', 'APIGroupList', 'APIResourceList', 'APIVersions', 'Status'],
-  [metaVersion]: ['CreateOptions', 'GetOptions', 'ListOptions', 'PatchOptions', 'Table', 'UpdateOptions', 'WatchEvent'],
+  [metaVersion]: [
+    'CreateOptions',
+    'GetOptions',
+    'ListOptions',
+    'PatchOptions',
+    'Table',
+    'UpdateOptions',
+    'WatchEvent',
+  ],
 };
 
 function otherKind(kind: string, sentVersion: string): string {

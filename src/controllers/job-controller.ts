@@ -2,11 +2,10 @@
 import { jobs, pods } from '../api/generated/resources.ts';
 import type { Job, JobCondition, JobStatus } from '../api/generated/types/batch-v1.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
-import { findCondition, withConditionLast } from '../apimachinery/conditions.ts';
+import { findCondition } from '../apimachinery/conditions.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { selectorFrom } from '../apimachinery/label-selector.ts';
 import { backoffMs } from '../base/backoff.ts';
-import { rfc3339 } from '../base/clock.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { isPodReady } from '../component-helpers/pod-status.ts';
@@ -24,13 +23,12 @@ import {
   deadlineAt,
   isJobFinished,
   type JobCounts,
-  jobCondition,
-  type Outcome,
   outcomeOf,
   podChanges,
   statusCounts,
 } from './job/job-plan.ts';
 import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } from './job/job-pod.ts';
+import { jobStatus } from './job/job-status.ts';
 import { claim } from './workload/claim.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
 import { sameStatus } from './workload/same-status.ts';
@@ -220,7 +218,8 @@ class JobSync {
       }
     await this.#track(counts);
     const removed = counts.active.length - active.length;
-    const status = this.#status(
+    const status = jobStatus(
+      this.#job,
       {
         ...counts,
         active,
@@ -259,42 +258,6 @@ class JobSync {
     const ended = this.#pods.filter((pod) => due.has(uidOf(pod)) && !this.#memory.released.has(uidOf(pod)));
     const finished = [...ended, ...counts.leftOver];
     await Promise.all(finished.map((pod) => releasePod(this.#context, this.#memory, pod)));
-  }
-
-  #status(counts: JobCounts, outcome: Outcome | undefined, now: number): JobStatus {
-    const job = this.#job;
-    const status: JobStatus = statusCounts(job, counts);
-    let conditions: JobCondition[] = [...(job.status?.conditions ?? [])];
-    const suspended = findCondition(conditions, 'Suspended')?.status === 'True';
-    if (outcome === undefined && job.spec?.suspend === true && !suspended) {
-      conditions = withConditionLast(
-        conditions,
-        jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', now),
-      );
-      delete status.startTime;
-    } else if (job.spec?.suspend !== true) {
-      if (suspended)
-        conditions = withConditionLast(
-          conditions,
-          jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', now),
-        );
-      // Suspended it has no start; one that it has all the same can't be moved while it runs.
-      status.startTime ??= rfc3339(now);
-    }
-    if (outcome !== undefined) {
-      const { type, reason, message } = outcome;
-      const target = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget';
-      conditions = withConditionLast(conditions, jobCondition(target, 'True', reason, message, now));
-      // The end is only said when no pod runs any more.
-      if (counts.active.length === 0 && counts.terminating === 0) {
-        conditions = withConditionLast(conditions, jobCondition(type, 'True', reason, message, now));
-        status.startTime ??= rfc3339(now);
-        // A clock that was set back does not make it end before it began.
-        const at = rfc3339(now);
-        if (type === 'Complete') status.completionTime = at < status.startTime ? status.startTime : at;
-      }
-    }
-    return conditions.length === 0 ? status : { ...status, conditions };
   }
 
   #announce(before: readonly JobCondition[] | undefined, after: readonly JobCondition[] | undefined): void {

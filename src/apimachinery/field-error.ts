@@ -28,7 +28,7 @@ const maxShown = 8 * 1024;
 const shown = new WeakMap<object, string>();
 
 /** As Go prints a number: what is no whole one, and large or small, with an exponent of two digits. */
-function goNumber(value: number): string {
+export function goNumber(value: number): string {
   const [digits, exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
   if (Number.isSafeInteger(value) || (power >= -4 && power < 6)) return String(value);

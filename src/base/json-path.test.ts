@@ -33,6 +33,20 @@ test('names, indices, wildcards and filters lead to values', () => {
   assert.deepEqual(find(".metadata.annotations['a.b/c']"), ['yes']);
 });
 
+test('slices, several at once and comparisons lead to values, in lists alone', () => {
+  assert.deepEqual(find('.status.conditions[-1:].type'), ['Other']);
+  assert.deepEqual(find('.spec.list[:1].name'), ['x']);
+  assert.deepEqual(find('.spec.list[0:9:2].name'), ['x']);
+  assert.deepEqual(find('.spec.list[1,0].name'), ['y', 'x']);
+  assert.deepEqual(find('.spec.list[0,9].name'), []);
+  assert.deepEqual(find(".spec.list[0]['port','name']"), [1, 'x']);
+  assert.deepEqual(find('.spec.list[?(@.port>1)].name'), ['y']);
+  assert.deepEqual(find('.spec.list[?(@.name<="x")].port'), [1]);
+  assert.deepEqual(find('.spec.list[?(@.name>1)].port'), []);
+  assert.deepEqual(find('.spec.list[?(@.port)].port'), [1, 2]);
+  assert.deepEqual(find('.metadata[*]'), []);
+});
+
 test('what is not there is no value, and nothing of a prototype is ever found', () => {
   for (const path of ['.nope', '.metadata.name.deeper', '.spec.list[9]', '.__proto__', '.constructor.name'])
     assert.deepEqual(find(path), [], path);

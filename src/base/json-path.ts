@@ -1,14 +1,17 @@
-// The part of JSONPath that printer columns and selectable fields use: names, indices, wildcards and one filter.
+// The part of JSONPath that printer columns and selectable fields use: names, indices, slices, several of them, wildcards and filters.
 
 type Step =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
+  | { readonly kind: 'slice'; readonly from: number; readonly to: number | undefined; readonly by: number }
+  | { readonly kind: 'several'; readonly steps: readonly Step[] }
   | {
       readonly kind: 'filter';
       readonly path: readonly Step[];
-      readonly equal: boolean;
-      readonly value: unknown;
+      readonly holds: (found: unknown) => boolean;
+      /** It holds when nothing that is found says otherwise. */
+      readonly negated: boolean;
     };
 
 export interface JsonPath {
@@ -18,19 +21,35 @@ export interface JsonPath {
   first(value: unknown, looks: Looks): unknown;
 }
 
-/** `?(@.path == value)`; undefined for what is no filter. */
+const comparisons: Readonly<Record<string, (a: string | number, b: string | number) => boolean>> = {
+  '<': (a, b) => a < b,
+  '>': (a, b) => a > b,
+  '<=': (a, b) => a <= b,
+  '>=': (a, b) => a >= b,
+};
+
+/** `?(@.path == value)`, `?(@.path)`; undefined for what is no filter. */
 function filterStep(text: string): Step | undefined {
   if (!text.startsWith('?(') || !text.endsWith(')')) return undefined;
   const inner = text.slice(2, -1).trim();
-  const at = inner.search(/[=!]/);
-  const operator = inner.slice(at, at + 2);
-  if (!inner.startsWith('@') || (operator !== '==' && operator !== '!=')) return undefined;
-  return {
-    kind: 'filter',
-    path: stepsOf(inner.slice(1, at).trimEnd()),
-    equal: operator === '==',
-    value: literal(inner.slice(at + 2).trim()),
-  };
+  if (!inner.startsWith('@')) return undefined;
+  const [operator = '', at = inner.length] = operatorOf(inner);
+  const path = stepsOf(inner.slice(1, at).trimEnd());
+  if (operator === '') return { kind: 'filter', path, holds: () => true, negated: false };
+  const value = literal(inner.slice(at + operator.length).trim());
+  const compare = comparisons[operator];
+  if (compare === undefined)
+    return { kind: 'filter', path, holds: (found) => found === value, negated: operator === '!=' };
+  const isSame = (found: unknown): found is string | number =>
+    typeof found === typeof value && (typeof found === 'string' || typeof found === 'number');
+  const holds = (found: unknown): boolean => isSame(found) && compare(found, value as string | number);
+  return { kind: 'filter', path, holds, negated: false };
+}
+
+/** The first comparison, and where it stands. */
+function operatorOf(text: string): [string, number] | [] {
+  const found = /==|!=|<=|>=|<|>/.exec(text);
+  return found === null ? [] : [found[0], found.index];
 }
 
 function literal(text: string): unknown {
@@ -41,10 +60,26 @@ function literal(text: string): unknown {
   return text === '' || Number.isNaN(number) ? text : number;
 }
 
+/** Of a list alone, as all in brackets but names. */
+const wholeList: Step = { kind: 'slice', from: 0, to: undefined, by: 1 };
+
 function bracketStep(text: string): Step {
-  if (text === '*') return { kind: 'all' };
+  if (text === '*') return wholeList;
   const filter = filterStep(text);
   if (filter !== undefined) return filter;
+  const slice = /^(-?\d*):(-?\d*)(?::(\d+))?$/.exec(text);
+  if (slice !== null) {
+    const [, from = '', to = '', by = '1'] = slice;
+    return {
+      kind: 'slice',
+      from: Number(from),
+      to: to === '' ? undefined : Number(to),
+      by: Math.max(Number(by), 1),
+    };
+  }
+  const several = text.split(',');
+  if (several.length > 1 && several.every((one) => /^\s*(?:-?\d+|'[^']*'|"[^"]*")\s*$/.test(one)))
+    return { kind: 'several', steps: several.map((one) => bracketStep(one.trim())) };
   if (/^-?\d+$/.test(text)) return { kind: 'index', index: Number(text) };
   const name = literal(text);
   if (typeof name !== 'string') throw new Error(`unsupported step [${text}]`);
@@ -105,9 +140,19 @@ function take(step: Step, value: unknown, looks: Looks): unknown[] {
     }
     case 'all':
       return members(value, looks);
+    case 'slice': {
+      if (!Array.isArray(value)) return [];
+      looks.left -= value.length;
+      return value.slice(step.from, step.to).filter((_, i) => i % step.by === 0);
+    }
+    case 'several': {
+      // As upstream: one that is not there spoils the others.
+      const found = step.steps.map((one) => take(one, value, looks));
+      return found.some((one) => one.length === 0) ? [] : found.flat();
+    }
     default:
       return members(value, looks).filter(
-        (item) => walk(step.path, 0, item, looks, (found) => found === step.value) === step.equal,
+        (item) => walk(step.path, 0, item, looks, step.holds) !== step.negated,
       );
   }
 }

@@ -1,8 +1,11 @@
 // Columns of a custom resource: its name, then what its definition asks to print.
 import type { ColumnDefinition, Json, JsonObject } from '../../apimachinery/declaration.ts';
+import { goNumber } from '../../apimachinery/field-error.ts';
 import { ageOf } from '../../apimachinery/human-duration.ts';
 import { nameOf, num, objs, str } from '../../apimachinery/json-access.ts';
+import { htmlSafe } from '../../base/html-safe-json.ts';
 import { type JsonPath, parseJsonPath } from '../../base/json-path.ts';
+import { readRfc3339 } from '../../base/rfc3339.ts';
 
 export interface PrinterColumns {
   readonly columns: readonly ColumnDefinition[];
@@ -40,22 +43,31 @@ interface OwnColumn {
   readonly path: JsonPath | undefined;
 }
 
+/** As Go's encoder writes what it has as maps: by their keys. */
+const sorted = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value;
+
+/** As Go prints it. */
+function textOf(value: unknown): string {
+  if (value === null) return '<no value>';
+  if (typeof value === 'number') return goNumber(value);
+  return typeof value === 'object' ? htmlSafe(JSON.stringify(value, sorted)) : String(value);
+}
+
+function ageCell(value: string, now: number): string {
+  if (value === '' || value === 'null') return '<unknown>';
+  return typeof readRfc3339(value) === 'number' ? ageOf(value, now) : '<invalid>';
+}
+
 /** The first value that the path finds; as upstream, the column's type decides how it is shown. */
 function cell(type: string, value: unknown, now: number): Json {
-  if (value === undefined || value === null) return null;
+  if (value === undefined) return null;
+  if (type === 'string') return textOf(value);
   switch (type) {
-    case 'string':
-      return typeof value === 'string'
-        ? value
-        : typeof value === 'object'
-          ? JSON.stringify(value)
-          : String(value);
     case 'date':
-      return typeof value !== 'string'
-        ? null
-        : Number.isNaN(Date.parse(value))
-          ? '<invalid>'
-          : ageOf(value, now);
+      return typeof value === 'string' ? ageCell(value, now) : null;
     case 'integer':
       return typeof value === 'bigint'
         ? (value as unknown as Json)

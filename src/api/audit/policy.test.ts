@@ -12,7 +12,7 @@ test('a policy that is wrong is refused with what is wrong in it', () => {
     ['rules: [{users: [a]}]', 'rules[0].level: Required value'],
     [
       'rules: [{level: Metadata}, {level: All}]',
-      'rules[1].level: Unsupported value: "All": supported values: "Metadata", "None", "Request", "RequestResponse"',
+      'rules[1].level: Unsupported value: "All": supported values: "None", "Metadata", "Request", "RequestResponse"',
     ],
     [
       'rules: [{level: None, nonResourceURLs: [healthz, "/a*b"]}]',

@@ -109,7 +109,9 @@ function ruleErrors(rule: AuditPolicyRule, path: string): FieldError[] {
 
 function levelErrors(level: string | undefined, path: string): FieldError[] {
   if (level === undefined || level === '') return [required(path)];
-  return (auditLevels as readonly string[]).includes(level) ? [] : [notSupported(path, level, auditLevels)];
+  return (auditLevels as readonly string[]).includes(level)
+    ? []
+    : [notSupported(path, level, auditLevels, true)];
 }
 
 const urlErrors = (urls: readonly string[], path: string): FieldError[] =>

@@ -9,6 +9,7 @@ import type { AuthorizationFlags } from './compose/configured-authorization.ts';
 import { ofFlag } from './compose/of-flag.ts';
 import { duration, durationOption } from './duration-option.ts';
 import { gathered, listed } from './list-option.ts';
+import { type ServingFlags, servingCredentialsOf, withKubeletFiles } from './serving-options.ts';
 import { switchOption } from './switch-option.ts';
 
 const pair = (text: string, before: readonly string[] = []): string[] => {
@@ -99,7 +100,7 @@ const withFrontProxy = (command: Command): Command =>
 
 /** As whom the server speaks, to others and in its tokens. Upstream has them among the rest. */
 export const withProof = (command: Command): Command =>
-  command
+  withKubeletFiles(command)
     .option('--service-account-signing-key-file <file>', "signs tokens in the place of the server's own key")
     .option(
       '--proxy-client-cert-file <file>',
@@ -138,26 +139,10 @@ export const withAuthorization = (command: Command): Command =>
       durationText,
     );
 
-export interface CredentialFlags extends AuthenticationFlags, AuthorizationFlags {
+export interface CredentialFlags extends AuthenticationFlags, AuthorizationFlags, ServingFlags {
   readonly serviceAccountSigningKeyFile?: string;
   readonly clientCaFile?: string;
   readonly requestheaderClientCaFile?: string;
-  readonly proxyClientCertFile?: string;
-  readonly proxyClientKeyFile?: string;
-}
-
-/** As whom other API servers are asked. */
-function frontProxyClientOf({
-  proxyClientCertFile: certificate,
-  proxyClientKeyFile: key,
-}: CredentialFlags): BroughtCredentials['frontProxyClient'] {
-  if (certificate === undefined && key === undefined) return undefined;
-  if (certificate === undefined || key === undefined)
-    throw new Error('--proxy-client-cert-file and --proxy-client-key-file go together');
-  return () => ({
-    certificatePem: readFileSync(certificate, 'utf8'),
-    privateKeyPem: readFileSync(key, 'utf8'),
-  });
 }
 
 /** The text of a file that a flag names, if it says what it is for; a server that believed nobody by it would not say so. */
@@ -187,14 +172,8 @@ function signingKeyFault(text: string): string | undefined {
 /** Undefined: nothing is brought. Throws for files that are not what their flags say. */
 export function broughtOf(flags: CredentialFlags): BroughtCredentials | undefined {
   const { serviceAccountSigningKeyFile, clientCaFile, requestheaderClientCaFile } = flags;
-  const frontProxyClient = frontProxyClientOf(flags);
-  if (
-    (serviceAccountSigningKeyFile ?? clientCaFile ?? requestheaderClientCaFile ?? frontProxyClient) ===
-    undefined
-  )
-    return undefined;
-  return {
-    serving: undefined,
+  const brought: BroughtCredentials = {
+    ...servingCredentialsOf(flags, Date.now),
     clientCaPem: textOf('client-ca-file', clientCaFile, bundleFault),
     frontProxyCaPem: textOf('requestheader-client-ca-file', requestheaderClientCaFile, bundleFault),
     serviceAccountKeyPem: textOf(
@@ -202,6 +181,6 @@ export function broughtOf(flags: CredentialFlags): BroughtCredentials | undefine
       serviceAccountSigningKeyFile,
       signingKeyFault,
     ),
-    frontProxyClient,
   };
+  return Object.values(brought).some((one) => one !== undefined) ? brought : undefined;
 }

@@ -7,6 +7,7 @@ import { withKubeProxy } from './kube-proxy-options.ts';
 import { withKubelet } from './kubelet-options.ts';
 import { gathered } from './list-option.ts';
 import { isOfControllerManager, type ServerFlags, withServerOptions } from './server-options.ts';
+import { namedFilesForm, relocated } from './serving-options.ts';
 import { tryServer } from './try-server.ts';
 
 type Component = ExtraFlag['component'];
@@ -63,9 +64,11 @@ const isPath = (option: Option, value: string): boolean =>
 
 /** Only what is a list may not have commas in its names. */
 const located = (option: Option, value: string, cwd: string): string =>
-  (option.parseArg === gathered ? value.split(',') : [value])
-    .map((one) => (isPath(option, one) ? resolve(cwd, one) : one))
-    .join(',');
+  option.flags.endsWith(namedFilesForm)
+    ? relocated(value, (file) => resolve(cwd, file))
+    : (option.parseArg === gathered ? value.split(',') : [value])
+        .map((one) => (isPath(option, one) ? resolve(cwd, one) : one))
+        .join(',');
 
 function resolvedFlag(asked: AskedFlag, cwd: string): AskedFlag {
   const { component, flag, value } = asked;

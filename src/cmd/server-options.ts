@@ -20,6 +20,7 @@ import { durationOption } from './duration-option.ts';
 import { type EvictionFlags, withEvictions } from './eviction-options.ts';
 import { listed } from './list-option.ts';
 import { port } from './port-option.ts';
+import { withRootCa, withServingFiles } from './serving-options.ts';
 import { switchOption } from './switch-option.ts';
 import { withAbsent } from './upstream-flags.ts';
 
@@ -162,7 +163,7 @@ const withStore = (command: Command): Command =>
     );
 
 const withServing = (command: Command): Command =>
-  command
+  withServingFiles(command)
     .option(
       '--bind-address <address>',
       'one more address to listen on, besides loopback and the advertised one; 0.0.0.0: on all',
@@ -257,6 +258,7 @@ const controllerManager: readonly Section[] = [
   ['Certificatesigningrequest-signing-controller', withSigning],
   ['Legacy-serviceaccount-token-cleaner-controller', withTokenCleaner],
   ['Node-lifecycle-controller', withNodeLifecycle],
+  ['Serviceaccount-token-controller', withRootCa],
 ];
 
 const title = ([heading]: Section): string => `${heading} flags:`;

@@ -16,8 +16,8 @@ const always = (flag: string, why: string, ...so: readonly string[]): readonly [
 ];
 
 const etcd = 'there is no etcd: this server keeps its objects in SQLite below --data-dir';
-const serving = 'this server makes its own serving certificate: --extra-san adds names to it';
-const kubelets = 'this server makes its own certificate for kubelets, and trusts those that it signed';
+const serving =
+  'the server keeps its own serving certificate below --data-dir: --extra-san adds names to it, --tls-cert-file and --tls-sni-cert-key name others';
 const cache = 'the cache holds every object, and has no sizes';
 const logs = 'logs have one form: --log-level says how much is logged';
 const release = 'this server is of one release of Kubernetes, and acts as no other';
@@ -35,17 +35,9 @@ const absent: ReadonlyMap<string, Absent> = new Map([
     ...['storage-backend', 'storage-initialization-timeout'],
   ),
   always('storage-media-type', 'objects are stored as JSON', 'application/json'),
-  ...each(
-    serving,
-    'tls-cert-file',
-    'tls-private-key-file',
-    'tls-sni-cert-key',
-    'cert-dir',
-    'external-hostname',
-  ),
+  ...each(serving, 'cert-dir', 'external-hostname'),
   ...each(tls, 'tls-cipher-suites', 'tls-curve-preferences'),
   always('tls-min-version', tls, 'VersionTLS12'),
-  ...each(kubelets, 'kubelet-certificate-authority', 'kubelet-client-certificate', 'kubelet-client-key'),
   always(
     'kubelet-preferred-address-types',
     'addresses of nodes are tried in the order InternalIP, ExternalIP, Hostname',

@@ -16,6 +16,7 @@ import {
   publicKeyToPem,
 } from '../crypto/keys.ts';
 import { certificateFacts, isIssuedBy, isPairOf } from '../crypto/subject.ts';
+import type { NamedCertificate } from '../wire/named-certificates.ts';
 import type { ClientAuthorities } from './control-plane.ts';
 import { kubeletClientUser } from './kubelet-client-user.ts';
 
@@ -28,6 +29,8 @@ export interface PkiFiles {
 export interface ServerNames {
   readonly dnsNames: readonly string[];
   readonly ips: readonly string[];
+  /** Of the addresses, those by which the cluster's own clients come. Default: none. */
+  readonly needed?: readonly string[];
 }
 
 export interface NodeCredentials {
@@ -46,6 +49,8 @@ export interface PkiOptions {
 export interface Pki {
   /** Signed the API server's certificate, and the clients'. A bundle, when `ca.crt` is one. */
   readonly caCertificatePem: string;
+  /** Vouches for the API server's certificate: what its clients are given. */
+  readonly rootCaPem: string;
   /** Signed the certificates of kubelets' servers, and nothing else. */
   readonly kubeletServingCaPem: string;
   readonly authorities: ClientAuthorities;
@@ -53,6 +58,8 @@ export interface Pki {
   readonly serviceAccountKey: KeyObject;
   /** The server's own certificate, made anew when its names changed. */
   serving(names: ServerNames): Promise<KeyPairPem>;
+  /** For clients who ask for other names. */
+  named?(): readonly NamedCertificate[];
   /** With which the API server speaks to kubelets. */
   kubeletClient(): Promise<KeyPairPem>;
   /** With which the API server speaks to extension API servers. */
@@ -173,6 +180,9 @@ export async function openPki(
 
   return {
     get caCertificatePem() {
+      return bundle('ca');
+    },
+    get rootCaPem() {
       return bundle('ca');
     },
     get kubeletServingCaPem() {

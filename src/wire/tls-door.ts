@@ -1,9 +1,17 @@
 // The TLS of the front door: handshakes and bytes in turns, and what both sides may use.
 import type { Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  type SecureContext,
+  type TLSSocket,
+  type TlsOptions,
+  type Server as TlsServer,
+} from 'node:tls';
 import type { Rounds } from '../base/rounds.ts';
 import { noRenegotiation } from '../crypto/tls-flags.ts';
 import { Handshakes } from './handshakes.ts';
+import { type NamedCertificate, NamedCertificates } from './named-certificates.ts';
 import { showPeer, socketBeingFed, TurnedSocket } from './turned-socket.ts';
 
 export interface ServerTls {
@@ -11,6 +19,8 @@ export interface ServerTls {
   readonly cert: string | Buffer;
   /** CAs that vouch for client certificates. */
   readonly clientCa?: string | Buffer | readonly (string | Buffer)[] | undefined;
+  /** For those who ask for these names. Whether there are any is said once, at the start. */
+  readonly named?: readonly NamedCertificate[] | undefined;
 }
 
 export interface TlsDoorOptions {
@@ -40,19 +50,16 @@ export class TlsDoor {
   readonly #server: TlsServer;
   readonly #handshakes: Handshakes;
   readonly #entered: TlsDoorOptions['entered'];
+  readonly #handshakeTimeoutMs: number;
+  /** For those who ask for no name, at an address that has a certificate of its own. */
+  readonly #atAddresses = new Map<NamedCertificate, TlsServer>();
+  #named: { readonly certificates: NamedCertificates; readonly contexts: Contexts } | undefined;
 
   constructor({ tls, handshakeTimeoutMs = limits.handshakeTimeoutMs, rounds, entered }: TlsDoorOptions) {
     this.#entered = entered;
-    this.#server = createTlsServer({
-      ...tlsContext(tls),
-      ALPNProtocols: ['h2', 'http/1.1'],
-      requestCert: true,
-      rejectUnauthorized: false,
-      handshakeTimeout: handshakeTimeoutMs,
-    });
-    this.#server.on('secureConnection', (socket) => this.#enter(socket));
-    // Node only tells of a handshake that failed or took too long: whoever listens ends the connection.
-    this.#server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
+    this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.#name(tls);
+    this.#server = this.#openServer(tls);
     this.#handshakes = new Handshakes({
       perAddress: limits.handshakesPerAddress,
       waitMs: handshakeTimeoutMs,
@@ -60,9 +67,52 @@ export class TlsDoor {
       handOver: (socket) => {
         socket.setNoDelay(true);
         const turned = new TurnedSocket(socket, { rounds, now: () => performance.now() });
-        this.#server.emit('connection', turned);
+        this.#serverAt(socket.localAddress).emit('connection', turned);
       },
     });
+  }
+
+  #openServer(tls: ServerTls): TlsServer {
+    const server = createTlsServer({
+      ...tlsContext(tls),
+      ALPNProtocols: ['h2', 'http/1.1'],
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: this.#handshakeTimeoutMs,
+      ...(this.#named === undefined ? {} : { SNICallback: this.#byName }),
+    });
+    server.on('secureConnection', (socket) => this.#enter(socket));
+    // Node only tells of a handshake that failed or took too long: whoever listens ends the connection.
+    server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
+    return server;
+  }
+
+  #name(tls: ServerTls): void {
+    const { named = [] } = tls;
+    this.#atAddresses.clear();
+    this.#named =
+      named.length === 0
+        ? undefined
+        : {
+            certificates: new NamedCertificates(String(tls.cert), named),
+            contexts: contextsOf(tls),
+          };
+  }
+
+  readonly #byName: NonNullable<TlsOptions['SNICallback']> = (name, done) => {
+    const { certificates, contexts } = this.#named!;
+    done(null, contexts(certificates.ofName(name)));
+  };
+
+  #serverAt(address = ''): TlsServer {
+    const own = this.#named?.certificates.ofAddress(address);
+    if (own === undefined) return this.#server;
+    let server = this.#atAddresses.get(own);
+    if (server === undefined) {
+      server = this.#openServer({ ...own, clientCa: this.#named!.contexts.clientCa });
+      this.#atAddresses.set(own, server);
+    }
+    return server;
   }
 
   accept(socket: Socket): void {
@@ -71,6 +121,7 @@ export class TlsDoor {
 
   /** New certificates for new connections. */
   setTls(tls: ServerTls): void {
+    this.#name(tls);
     this.#server.setSecureContext(tlsContext(tls));
   }
 
@@ -85,6 +136,26 @@ export class TlsDoor {
     this.#handshakes.ended(turned.raw);
     this.#entered(socket, turned);
   }
+}
+
+/** undefined: the usual one. */
+interface Contexts {
+  (of: NamedCertificate | undefined): SecureContext;
+  readonly clientCa: ServerTls['clientCa'];
+}
+
+/** Each made when it is first asked for. */
+function contextsOf(tls: ServerTls): Contexts {
+  const made = new Map<NamedCertificate | undefined, SecureContext>();
+  const contextOf = (of: NamedCertificate | undefined): SecureContext => {
+    let context = made.get(of);
+    if (context === undefined) {
+      context = createSecureContext(tlsContext({ ...(of ?? tls), clientCa: tls.clientCa }));
+      made.set(of, context);
+    }
+    return context;
+  };
+  return Object.assign(contextOf, { clientCa: tls.clientCa });
 }
 
 function tlsContext(tls: ServerTls): {

@@ -24,7 +24,7 @@ import {
   writeClusterState,
 } from './cluster-state.ts';
 import { crashCheck } from './crash-check.ts';
-import { type AskedFlag, mergeExtraFlags } from './extra-config.ts';
+import { type AskedFlag, type ExtraFlag, mergeExtraFlags } from './extra-config.ts';
 import { type AddressChoice, type PlacedCluster, type PlacedNode, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
@@ -143,7 +143,9 @@ interface Meanwhile {
 }
 
 /** What needs the cluster's record and its port only: the network is made meanwhile, by programs that are waited for. */
-function beside({ paths, settings, runningBefore }: Begun, { port }: AddressChoice): Meanwhile {
+function beside(begun: Begun, { port }: AddressChoice): Meanwhile {
+  const { paths, settings, runningBefore } = begun;
+  const isRootCa = ({ flag }: ExtraFlag): boolean => flag === 'root-ca-file';
   const isNew =
     runningBefore.length === 0 ? prepareSupervision(linuxProcesses, paths.root) : Promise.resolve(false);
   const pki = isNew.then(() =>
@@ -152,6 +154,7 @@ function beside({ paths, settings, runningBefore }: Begun, { port }: AddressChoi
       serverDir: paths.server,
       localUrl: serverUrl(port),
       kubeconfig: paths.kubeconfig,
+      rootCaFile: keptOf(begun).extraConfig?.findLast(isRootCa)?.value,
     }),
   );
   pki.catch(() => undefined); // told when it is waited for

@@ -52,8 +52,9 @@ test("flags of kube-apiserver's that ask for what is so are taken, others are re
   const rows: [string, RegExp][] = [
     ['--allow-privileged=false', /argument 'false' is invalid\. what pods may is said by PodSecurity/],
     ['--etcd-cafile=/etc/kubernetes/pki/etcd/ca.crt', /there is no etcd: .* SQLite below --data-dir$/],
-    ['--tls-cert-file=/etc/kubernetes/pki/apiserver.crt', /its own serving certificate: --extra-san/],
-    ['--kubelet-client-key=/x', /makes its own certificate for kubelets/],
+    ['--cert-dir=/etc/kubernetes/pki', /its own serving certificate below --data-dir: --extra-san/],
+    ['--tls-sni-cert-key=a.crt', /expected comma separated certificate and key file paths$/],
+    ['--tls-sni-cert-key=a.crt,a.key:', /empty names list is not allowed$/],
     ['--profiling', /there are no profiles of Go$/],
     ['--service-account-signing-endpoint=/run/signer.sock', /not supported yet$/],
     ['--egress-selector-config-file=/x', /not supported yet$/],
@@ -127,6 +128,7 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Certificatesigningrequest-signing-controller',
     'Legacy-serviceaccount-token-cleaner-controller',
     'Node-lifecycle-controller',
+    'Serviceaccount-token-controller',
     'Global',
   ]);
   const rows: [string, string[]][] = [
@@ -136,12 +138,26 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     ],
     ['API enablement', ['runtime-config']],
     ['Etcd', ['encryption-provider-config', 'encryption-provider-config-automatic-reload']],
-    ['Secure serving', ['bind-address', 'secure-port']],
+    [
+      'Secure serving',
+      ['bind-address', 'secure-port', 'tls-cert-file', 'tls-private-key-file', 'tls-sni-cert-key'],
+    ],
+    ['Serviceaccount-token-controller', ['root-ca-file']],
     [
       'Authentication',
       ['enable-bootstrap-token-auth', 'oidc-issuer-url', 'client-ca-file', 'service-account-lookup'],
     ],
-    ['Misc', ['event-ttl', 'proxy-client-key-file', 'service-account-signing-key-file']],
+    [
+      'Misc',
+      [
+        'kubelet-certificate-authority',
+        'kubelet-client-certificate',
+        'kubelet-client-key',
+        'event-ttl',
+        'proxy-client-key-file',
+        'service-account-signing-key-file',
+      ],
+    ],
     ['Node-lifecycle-controller', ['node-eviction-rate', 'node-monitor-grace-period']],
   ];
   for (const [section, flags] of rows)

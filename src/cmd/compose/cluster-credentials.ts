@@ -9,6 +9,7 @@ import { renewedKubeconfig } from '../../controlplane/kubeconfig-edit.ts';
 import { type KubeconfigFacts, kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { isGood, openPki, type Pki, type ServerNames } from '../../controlplane/pki.ts';
 import type { KeyPairPem } from '../../crypto/certificates.ts';
+import { withBrought } from './brought-credentials.ts';
 import { certificateStore, currentCertificate, type NodeCertificate } from './certificate-store.ts';
 import { checkDataDirectory, dataPaths } from './data-directory.ts';
 import { pkiFiles } from './pki-files.ts';
@@ -25,6 +26,8 @@ export interface ClusterCredentials {
   readonly kubeconfig: string;
   /** How long certificates are good. Default a year. */
   readonly certificateMs?: number;
+  /** PEM: vouches for the server's certificate, besides its own authority. */
+  readonly rootCaFile?: string | undefined;
   /** Where this list goes, for the server that keeps what it names renewed. */
   readonly listFile?: string;
   readonly nodes: readonly { readonly name: string; readonly ip: string; readonly dir: string }[];
@@ -88,7 +91,7 @@ type AdminCredentials = Pick<ClusterCredentials, 'clusterName' | 'localUrl' | 'k
 
 const commonFacts = (pki: Pki, { clusterName }: Pick<ClusterCredentials, 'clusterName'>) => ({
   clusterName,
-  caCertificatePem: pki.caCertificatePem,
+  caCertificatePem: pki.rootCaPem,
 });
 
 const keepAdmin = (pki: Pki, clock: Pick<Clock, 'now'>, of: AdminCredentials): Promise<void> =>
@@ -128,13 +131,16 @@ export async function keepCredentials(pki: Pki, clock: Pick<Clock, 'now'>, file:
 
 /** All that a server needs to start, and whoever asks whether it has. */
 export async function issueServerCredentials(
-  options: AdminCredentials & Pick<ClusterCredentials, 'serverDir' | 'certificateMs'>,
+  options: AdminCredentials & Pick<ClusterCredentials, 'serverDir' | 'certificateMs' | 'rootCaFile'>,
 ): Promise<Pki> {
   // Before a key that is missing is made anew.
   checkDataDirectory(options.serverDir);
-  const pki = await openPki(pkiFiles(dataPaths(options.serverDir).pki), systemClock, {
-    certificateMs: options.certificateMs,
-  });
+  const { certificateMs, rootCaFile } = options;
+  const own = await openPki(pkiFiles(dataPaths(options.serverDir).pki), systemClock, { certificateMs });
+  const pki = withBrought(
+    own,
+    rootCaFile === undefined ? undefined : { rootCaPem: readFileSync(rootCaFile, 'utf8') },
+  );
   await keepAdmin(pki, systemClock, options);
   return pki;
 }

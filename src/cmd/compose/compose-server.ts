@@ -117,7 +117,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     serviceCidr: options.serviceCidr ?? '10.96.0.0/16',
     clusterDomain: options.clusterDomain ?? 'cluster.local',
   };
-  const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
+  const names = servingNames({ ...cluster, advertise, sans: [...addresses, ...(options.extraSans ?? [])] });
   const identity = { names, credentials: await readCredentials(pki, names) };
   const { encryption, caches } = await openCaches(storage, options, opened);
   const { server, serve } = openDoor(options, identity, opened);
@@ -184,8 +184,10 @@ function ownData({ dataDir, log }: ServerOptions, opened: AsyncDisposableStack):
   return owned;
 }
 
-const openKeys = async ({ brought, certificateMs, dataDir }: ServerOptions): Promise<Pki> =>
-  withBrought(await openPki(pkiFiles(dataPaths(dataDir).pki), clock, { certificateMs }), brought);
+const openKeys = async ({ brought, certificateMs, dataDir, log }: ServerOptions): Promise<Pki> =>
+  withBrought(await openPki(pkiFiles(dataPaths(dataDir).pki), clock, { certificateMs }), brought, (error) =>
+    log.error({ error }, 'the files of a flag were not taken up: what was there before holds'),
+  );
 
 /** Disk and keys do not wait for each other. */
 const openStoreAndKeys = (
@@ -304,7 +306,7 @@ function keepFresh(
         clusterName: options.clusterName ?? 'porthole',
         userName: 'kubernetes-admin',
         server: url,
-        caCertificatePem: identity.credentials.caPem,
+        caCertificatePem: identity.credentials.rootCaPem,
         credentials: identity.credentials.admin,
       }),
     );
@@ -333,8 +335,9 @@ function keepFresh(
   });
 }
 
-const tlsOf = ({ serving, clientCaPem }: ServerCredentials): ServerTls => ({
+const tlsOf = ({ serving, clientCaPem, named }: ServerCredentials): ServerTls => ({
   key: serving.privateKeyPem,
   cert: serving.certificatePem,
   clientCa: clientCaPem,
+  named,
 });

@@ -55,7 +55,7 @@ export interface RootCa extends ChangingText {
 export function rootCaOf(pki: Pki): RootCa {
   const listeners = new Set<() => void>();
   return {
-    now: () => pki.caCertificatePem,
+    now: () => pki.rootCaPem,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

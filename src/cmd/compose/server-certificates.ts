@@ -4,14 +4,17 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { Pki, ServerNames } from '../../controlplane/pki.ts';
 import type { KeyPairPem } from '../../crypto/certificates.ts';
 import { certificateFacts } from '../../crypto/subject.ts';
+import type { NamedCertificate } from '../../wire/named-certificates.ts';
 
 export interface ServerCredentials {
   readonly serving: KeyPairPem;
+  /** For those who ask for their names. */
+  readonly named: readonly NamedCertificate[];
   readonly kubeletClient: KeyPairPem;
   readonly frontProxyClient: KeyPairPem;
   readonly admin: KeyPairPem;
-  /** The server's and its clients' authorities. */
-  readonly caPem: string;
+  /** What vouches for the server. */
+  readonly rootCaPem: string;
   readonly kubeletServingCaPem: string;
   /** Everything that may vouch for a client of this server: its clients' authorities and the front proxy's. */
   readonly clientCaPem: string;
@@ -20,10 +23,11 @@ export interface ServerCredentials {
 export async function readCredentials(pki: Pki, names: ServerNames): Promise<ServerCredentials> {
   return {
     serving: await pki.serving(names),
+    named: pki.named?.() ?? [],
     kubeletClient: await pki.kubeletClient(),
     frontProxyClient: await pki.frontProxyClient(),
     admin: await pki.admin(),
-    caPem: pki.caCertificatePem,
+    rootCaPem: pki.rootCaPem,
     kubeletServingCaPem: pki.kubeletServingCaPem,
     clientCaPem: `${pki.authorities.clientCa()}${pki.authorities.frontProxyCa()}`,
   };

@@ -1,6 +1,7 @@
 // The names and addresses that the API server's certificate has. Pure.
 import { parseIp } from '../../base/ip.ts';
 import { firstAddressOf } from '../../controlplane/control-plane.ts';
+import type { ServerNames } from '../../controlplane/pki.ts';
 
 const isIp = (text: string): boolean => parseIp(text) !== undefined;
 
@@ -8,13 +9,17 @@ const isIp = (text: string): boolean => parseIp(text) !== undefined;
 export function servingNames({
   serviceCidr,
   clusterDomain,
+  advertise,
   sans,
 }: {
   readonly serviceCidr: string;
   readonly clusterDomain: string;
+  /** Where nodes reach it. */
+  readonly advertise: string;
   readonly sans: readonly string[];
-}): { readonly dnsNames: readonly string[]; readonly ips: readonly string[] } {
+}): Required<ServerNames> {
   return {
+    needed: ['127.0.0.1', firstAddressOf(serviceCidr), advertise],
     dnsNames: [
       'localhost',
       'kubernetes',

@@ -38,7 +38,7 @@ function credentialsOf(flags: ApiserverFlags): BroughtCredentials {
     serving:
       certificate === undefined || key === undefined
         ? undefined
-        : { certificatePem: read(certificate), privateKeyPem: read(key) },
+        : () => ({ certificatePem: read(certificate), privateKeyPem: read(key) }),
     clientCaPem: clientCaFile && read(clientCaFile),
     serviceAccountKeyPem: serviceAccountSigningKeyFile && read(serviceAccountSigningKeyFile),
   };

@@ -45,7 +45,7 @@ const maxBinary = (2n ** 63n - 1n) * billion;
 const maxExponent = 300;
 const maxTextLength = 512;
 
-const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+const shape = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 
 /** Throws Error with upstream's text. A JSON number is taken as its text. */
 export function parseQuantity(input: string | number): Quantity {

@@ -1,6 +1,7 @@
 // An API server as people write them to extend a cluster: over TLS, behind the front proxy, with a kind that can be written and watched and one that is only read.
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -10,6 +11,8 @@ export interface AskedExtension {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** Version of HTTP. */
+  readonly protocol: string;
   /** Common name of the front proxy's certificate; '' when it is not believed. */
   readonly proxy: string;
 }
@@ -31,8 +34,16 @@ export interface ExtensionServer {
   readonly flunders: Map<string, Flunder>;
   /** Connections that are open now. */
   readonly open: () => number;
+  /** Of HTTP/2. */
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
   close(): Promise<void>;
 }
+
+/** What it offers, besides HTTP/1.1. */
+export type ExtensionProtocol = 'h2' | 'http/1.1';
+
+/** Of servers of which nobody says: the same tests run over both. */
+export const extensionProtocol: { usual: ExtensionProtocol } = { usual: 'http/1.1' };
 
 export const extensionGroup = 'wardle.example.com';
 const groupVersion = `${extensionGroup}/v1alpha1`;
@@ -236,6 +247,7 @@ export async function startExtensionServer(options: {
   readonly frontProxyCa: string;
   readonly dnsNames?: readonly string[];
   readonly host?: string;
+  readonly protocol?: ExtensionProtocol;
 }): Promise<ExtensionServer> {
   const lifetime = { notBefore: Date.now() - 60_000, notAfter: Date.now() + 3_600_000 };
   const ca = await createCertificateAuthority({ commonName: 'extension-ca', ...lifetime });
@@ -249,9 +261,18 @@ export async function startExtensionServer(options: {
   const asked: AskedExtension[] = [];
   const answers: ExtensionServer['answers'] = new Map();
   const note = (request: IncomingMessage): void => {
-    const socket = request.socket as TLSSocket;
+    const { stream } = request as unknown as Partial<Http2ServerRequest>;
+    const socket = (stream?.session?.socket ?? request.socket) as TLSSocket;
     const proxy = socket.authorized ? String(socket.getPeerCertificate().subject?.CN ?? '') : '';
-    asked.push({ method: request.method!, url: request.url!, headers: request.headers, proxy });
+    const { ':authority': host, ...headers } = request.headers;
+    const told = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
+    asked.push({
+      method: request.method!,
+      url: request.url!,
+      headers: Object.fromEntries(host === undefined ? told : [['host', host], ...told]),
+      protocol: request.httpVersion,
+      proxy,
+    });
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     note(request);
@@ -272,16 +293,26 @@ export async function startExtensionServer(options: {
       send(response, 200, { openapi: '3.0.0', info: { title: 'extension' }, paths: {} });
     else if (!(await flunders.answer(request, response, url))) send(response, 404, failure(404, 'NotFound'));
   };
-  const server = createServer(
-    {
-      cert: tls.certificatePem,
-      key: tls.privateKeyPem,
-      ca: options.frontProxyCa,
-      requestCert: true,
-      rejectUnauthorized: false,
-    },
-    (request, response) => void answer(request, response).catch(() => response.destroy()),
-  );
+  const { protocol = extensionProtocol.usual } = options;
+  const serving = {
+    cert: tls.certificatePem,
+    key: tls.privateKeyPem,
+    ca: options.frontProxyCa,
+    requestCert: true,
+    rejectUnauthorized: false,
+  };
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+    void answer(request, response).catch(() => response.destroy());
+  const server =
+    protocol === 'h2'
+      ? createSecureServer({ ...serving, allowHTTP1: true }, onRequest as never)
+      : createServer(serving, onRequest);
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.on('error', () => {});
+    session.on('close', () => sessions.delete(session));
+  });
   // Says again what it is told.
   server.on('upgrade', (request, socket, head) => {
     note(request);
@@ -307,8 +338,10 @@ export async function startExtensionServer(options: {
     answers,
     flunders: flunders.all,
     open: () => open,
+    sessions,
     async close() {
-      server.closeAllConnections();
+      for (const session of sessions) session.destroy();
+      if ('closeAllConnections' in server) server.closeAllConnections();
       server.close();
       await once(server, 'close');
     },

@@ -10,6 +10,7 @@ import {
 import { discardBody } from '../../wire/http-message.ts';
 import { whyNoAnswer } from '../../wire/https-client.ts';
 import { machineAuthorities } from '../../wire/machine-authorities.ts';
+import type { SpokenProtocols } from '../../wire/spoken-protocols.ts';
 import { authorityOf, type ServiceResolver } from '../admission/webhook/webhook-client.ts';
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -75,12 +76,14 @@ function answered(response: ApiResponse): ApiResponse {
 
 export class RemoteProxy {
   readonly #config: RemoteProxyConfig;
+  readonly #spoken: SpokenProtocols;
   readonly #connections = backendConnections();
   /** By APIService. */
   readonly #waiting = new Map<string, number>();
 
-  constructor(config: RemoteProxyConfig) {
+  constructor(config: RemoteProxyConfig, spoken: SpokenProtocols) {
     this.#config = config;
+    this.#spoken = spoken;
   }
 
   async forward(context: RequestContext, remote: RemoteService): Promise<ApiResponse> {
@@ -148,6 +151,8 @@ export class RemoteProxy {
       answerWithinMs,
     };
     try {
+      const over2 = await this.#spoken.request(target, question);
+      if (over2 !== undefined) return answered(over2);
       // A kept connection may just have been ended, and nobody knows whether a write arrived: it has one of its own.
       const kept = reads ? { ...target, connections: this.#connections } : target;
       const response = await requestBackend(kept, question).catch((error: unknown) => {

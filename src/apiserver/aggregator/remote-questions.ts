@@ -1,7 +1,17 @@
 // What this server itself asks of another API server: whether it works, what it serves, how that is described.
 import type { Clock } from '../../base/clock.ts';
 import { hostPort } from '../../base/ip.ts';
-import { type HttpsAnswer, HttpsClient, type HttpsTarget, NoAnswerError } from '../../wire/https-client.ts';
+import { BackendError, type BackendRequest } from '../../wire/backend.ts';
+import { isPullBody, type PullBody } from '../../wire/http-message.ts';
+import {
+  type HttpsAnswer,
+  HttpsClient,
+  type HttpsTarget,
+  NoAnswerError,
+  whyNoAnswer,
+} from '../../wire/https-client.ts';
+import { machineAuthorities } from '../../wire/machine-authorities.ts';
+import type { SpokenProtocols } from '../../wire/spoken-protocols.ts';
 import { authorityOf, type ServiceResolver } from '../admission/webhook/webhook-client.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import { identityHeaders } from './proxied-request.ts';
@@ -38,11 +48,56 @@ export class RemoteFailure extends Error {
   }
 }
 
-export function remoteQuestions(deps: {
-  readonly clock: Clock;
-  readonly resolve: ServiceResolver;
-  readonly credentials: () => ClientCredentials | undefined;
-}): { readonly ask: AskRemote; close(): void } {
+/** Over HTTP/2, from a server that speaks it; undefined from others. Throws NoAnswerError, or the signal's reason. */
+async function askedOver2(
+  spoken: SpokenProtocols,
+  { host, port, ca, client, serverName, verify = true }: HttpsTarget,
+  question: BackendRequest & { readonly signal: AbortSignal },
+): Promise<HttpsAnswer | undefined> {
+  const { certificate: cert, key } = client ?? {};
+  const tls = { verify, servername: serverName, ca: ca ?? machineAuthorities(), cert, key };
+  try {
+    const answer = await spoken.request({ host, port, tls }, question);
+    if (answer === undefined) return undefined;
+    const { status, headers, body } = answer;
+    const header = (name: string): string => String(headers[name] ?? '');
+    const whole = isPullBody(body) ? await pulled(body, maxAnswerBytes) : Buffer.alloc(0);
+    return { status, contentType: header('content-type'), etag: header('etag'), body: whole };
+  } catch (error) {
+    if (question.signal.aborted) throw question.signal.reason;
+    const cause = error instanceof BackendError ? error.cause : error;
+    throw new NoAnswerError(whyNoAnswer(cause, { host, port, serverName }), { cause });
+  }
+}
+
+/** Throws when it is longer, or breaks off. */
+async function pulled(body: PullBody, most: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const chunk = body.pull(most);
+      if (chunk === null) return Buffer.concat(parts, size);
+      if (chunk === undefined) await new Promise<void>((resolve) => body.onReady(resolve));
+      else {
+        parts.push(chunk);
+        size += chunk.length;
+        if (size > most) throw new Error(`http: response body too large: the limit is ${most} bytes`);
+      }
+    }
+  } finally {
+    body.close();
+  }
+}
+
+export function remoteQuestions(
+  deps: {
+    readonly clock: Clock;
+    readonly resolve: ServiceResolver;
+    readonly credentials: () => ClientCredentials | undefined;
+  },
+  spoken: SpokenProtocols,
+): { readonly ask: AskRemote; close(): void } {
   const https = new HttpsClient(limits);
   const targetOf = ({ service, caBundle, insecure }: RemoteService): HttpsTarget => {
     const credentials = deps.credentials();
@@ -64,7 +119,7 @@ export function remoteQuestions(deps: {
     );
     const stop = deps.clock.timer(timeoutMs, () => ended.abort(late));
     try {
-      const answer = await https.ask(target, {
+      const question = {
         method: 'GET',
         path,
         headers: {
@@ -75,7 +130,10 @@ export function remoteQuestions(deps: {
         },
         body: Buffer.alloc(0),
         signal: ended.signal,
-      });
+      };
+      const answer =
+        (await askedOver2(spoken, target, { ...question, answerWithinMs: timeoutMs })) ??
+        (await https.ask(target, question));
       return { ...answer, url };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);

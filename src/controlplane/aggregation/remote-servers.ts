@@ -7,6 +7,7 @@ import { remoteQuestions } from '../../apiserver/aggregator/remote-questions.ts'
 import type { RemoteService } from '../../apiserver/aggregator/remote-service.ts';
 import type { ApiResponse } from '../../apiserver/http.ts';
 import type { RequestContext } from '../../apiserver/request-context.ts';
+import { SpokenProtocols } from '../../wire/spoken-protocols.ts';
 import { AvailabilityController, type AvailabilityDeps } from './availability-controller.ts';
 
 export interface RemoteServersDeps extends Omit<AvailabilityDeps, 'ask'>, RemoteProxyConfig {
@@ -15,6 +16,7 @@ export interface RemoteServersDeps extends Omit<AvailabilityDeps, 'ask'>, Remote
 }
 
 export class RemoteServers {
+  readonly #spoken = new SpokenProtocols();
   readonly #proxy: RemoteProxy;
   readonly #questions: ReturnType<typeof remoteQuestions>;
   readonly #documents: RemoteDocuments;
@@ -23,8 +25,8 @@ export class RemoteServers {
   #told = new Map<string, string>();
 
   constructor(deps: RemoteServersDeps) {
-    this.#proxy = new RemoteProxy(deps);
-    this.#questions = remoteQuestions(deps);
+    this.#proxy = new RemoteProxy(deps, this.#spoken);
+    this.#questions = remoteQuestions(deps, this.#spoken);
     const { ask } = this.#questions;
     this.#documents = new RemoteDocuments({ ...deps, ask, changed: deps.documentsChanged });
     this.#availability = new AvailabilityController({ ...deps, ask });
@@ -64,5 +66,6 @@ export class RemoteServers {
     this.#documents.close();
     this.#questions.close();
     this.#proxy.close();
+    this.#spoken.close();
   }
 }

@@ -103,6 +103,10 @@ export const withProof = (command: Command): Command =>
   withKubeletFiles(command)
     .option('--service-account-signing-key-file <file>', "signs tokens in the place of the server's own key")
     .option(
+      '--service-account-signing-endpoint <file>',
+      'a Unix socket behind which a program keeps the keys of tokens, and signs them (externaljwt v1)',
+    )
+    .option(
       '--proxy-client-cert-file <file>',
       "as whom the server asks other API servers, in the place of its own front proxy's certificate; read again when it changes",
     )

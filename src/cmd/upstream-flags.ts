@@ -80,7 +80,7 @@ const absent: ReadonlyMap<string, Absent> = new Map([
   ...each(logs, 'log-text-info-buffer-size', 'log-text-split-stream'),
   ...each(release, 'emulated-version', 'emulation-forward-compatible', 'min-compatibility-version'),
   ...each(release, 'runtime-config-emulation-forward-compatible', 'show-hidden-metrics-for-version'),
-  ...each(notYet, 'egress-selector-config-file', 'service-account-signing-endpoint', 'tracing-config-file'),
+  ...each(notYet, 'egress-selector-config-file', 'tracing-config-file'),
   ...each(notYet, 'cors-allowed-origins', 'strict-transport-security-directives', 'debug-socket-path'),
   ...each(notYet, 'allow-metric-labels', 'allow-metric-labels-manifest', 'disabled-metrics'),
   ...each(notYet, 'peer-ca-file', 'peer-advertise-ip', 'peer-advertise-port'),

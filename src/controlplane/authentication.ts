@@ -21,6 +21,7 @@ import {
 } from '../plugins/authentication/request-header-authenticator.ts';
 import { createServiceAccountTokenAuthenticator } from '../plugins/authentication/service-account-token-authenticator.ts';
 import { audienceAgnostic } from '../plugins/authentication/tokens/audience-agnostic.ts';
+import { fixedKeys, type TokenKeys } from '../plugins/authentication/tokens/token-keys.ts';
 import { orAnonymous, unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
 import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
 
@@ -51,17 +52,24 @@ export interface AuthenticationSettings {
   /** Keys whose signatures are good besides the server's own: those that signed before it. */
   readonly olderKeys?: readonly KeyObject[] | undefined;
   readonly maxTokenExpirationSeconds?: number | undefined;
+  /** Who signs tokens in the place of this server; its keys alone are believed then. */
+  readonly externalSigner?: ExternalTokenSigner | undefined;
+}
+
+export interface ExternalTokenSigner {
+  readonly keys: TokenKeys;
+  sign(claims: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
 /** What service account tokens say of themselves, and who checks them. */
 export interface TokenIdentity {
   readonly issuers: readonly string[];
   readonly apiAudiences: readonly string[];
-  readonly keys: readonly VerificationKey[];
+  readonly keys: TokenKeys;
 }
 
 export function tokenIdentity(
-  { issuers, apiAudiences, olderKeys = [] }: AuthenticationSettings,
+  { issuers, apiAudiences, externalSigner, olderKeys = [] }: AuthenticationSettings,
   key: KeyObject,
   defaultIssuer: string,
 ): TokenIdentity {
@@ -70,7 +78,9 @@ export function tokenIdentity(
   return {
     issuers: named,
     apiAudiences: apiAudiences !== undefined && apiAudiences.length > 0 ? apiAudiences : named,
-    keys: keys.filter(({ kid }, i) => keys.findIndex((one) => one.kid === kid) === i),
+    keys:
+      externalSigner?.keys ??
+      fixedKeys(keys.filter(({ kid }, i) => keys.findIndex((one) => one.kid === kid) === i)),
   };
 }
 
@@ -123,10 +133,7 @@ export function authentication(deps: {
   return { tokens, authenticator: orAnonymous(known, createAnonymousAuthenticator(settings.anonymous)) };
 }
 
-/** As upstream, of keys that do not change while the server runs. */
-const maxAgeSeconds = 3600;
-
-const publicJson = (object: unknown, contentType: string): ApiResponse => {
+const publicJson = (object: unknown, contentType: string, maxAgeSeconds: number): ApiResponse => {
   const { headers, ...answer } = bytesResponse(200, Buffer.from(JSON.stringify(object)), contentType);
   return { ...answer, headers: { ...headers, 'cache-control': `public, max-age=${maxAgeSeconds}` } };
 };
@@ -145,18 +152,20 @@ export function serviceAccountIssuerPaths(
   { issuers, keys }: TokenIdentity,
   jwksUri: string,
 ): [string, PathHandler][] {
-  const keySet = jwks(keys);
   const [issuer = ''] = issuers;
   if (!isIssuerUrl(issuer)) return [];
-  const document = {
+  const shown = (): readonly VerificationKey[] => keys.now().filter(({ isHidden }) => isHidden !== true);
+  const document = (): object => ({
     issuer,
     jwks_uri: jwksUri,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.alg))].sort(),
-  };
+    id_token_signing_alg_values_supported: [...new Set(shown().map((key) => key.alg))].sort(),
+  });
+  const told = (object: object, contentType: string): ApiResponse =>
+    publicJson(object, contentType, keys.maxAgeSeconds());
   return [
-    ['/.well-known/openid-configuration', () => publicJson(document, 'application/json')],
-    [jwksPath, () => publicJson(keySet, 'application/jwk-set+json')],
+    ['/.well-known/openid-configuration', () => told(document(), 'application/json')],
+    [jwksPath, () => told(jwks(shown()), 'application/jwk-set+json')],
   ];
 }

@@ -177,7 +177,8 @@ function tokensAndHealth(options: ControlPlaneOptions, { issuers, apiAudiences }
       audiences: apiAudiences,
       maxExpirationSeconds: settingsOf(options).maxTokenExpirationSeconds,
       extendExpiration: options.extendTokenExpiration ?? true,
-      sign: (claims: Parameters<typeof signJwt>[1]) => signJwt(options.serviceAccountKey, claims),
+      sign: (claims: Parameters<typeof signJwt>[1]) =>
+        settingsOf(options).externalSigner?.sign(claims) ?? signJwt(options.serviceAccountKey, claims),
     },
     componentHealth:
       options.componentHealth ??

@@ -8,6 +8,8 @@ export interface VerificationKey {
   readonly kid: string;
   readonly alg: JwtAlgorithm;
   readonly publicKey: KeyObject;
+  /** It is good, and not told of: nothing new is signed with it. */
+  readonly isHidden?: boolean;
 }
 
 type JwtAlgorithm = 'ES256' | 'ES384' | 'ES512' | 'RS256';
@@ -80,6 +82,12 @@ function decodePart(part: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The key that a token names, unverified; '' when it names none. */
+export function unverifiedKeyId(token: string): string {
+  const kid = decodePart(token.slice(0, token.indexOf('.')))?.['kid'];
+  return typeof kid === 'string' ? kid : '';
 }
 
 /** The claims as written, unverified: for choosing whose token it is. undefined when it is no JWT. */

@@ -23,6 +23,10 @@ export const publicKeyToPem = (key: KeyObject): string =>
 /** Reads PKCS#8, PKCS#1 and SEC 1 PEM. Throws Error for anything else. */
 export const privateKeyFromPem = (pem: string): KeyObject => createPrivateKey(pem);
 
+/** Reads SubjectPublicKeyInfo. Throws Error for anything else. */
+export const publicKeyFromDer = (der: Buffer): KeyObject =>
+  createPublicKey({ key: der, format: 'der', type: 'spki' });
+
 /** False when a damaged file still parses, but what the key signs is not vouched for by its public half. */
 export function isWhole(key: KeyObject): boolean {
   const probe = Buffer.from('probe');

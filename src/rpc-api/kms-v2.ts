@@ -1,6 +1,7 @@
 // KMS v2: what is asked of a plugin that keeps keys, and the object in which a value lies that was sealed by its help.
 import protobuf from 'protobufjs';
 import type { GrpcClient, GrpcMethod } from '../wire/grpc-client.ts';
+import { bufferOf, type Field, finished, lengthDelimited, nothing, readFields } from './message-fields.ts';
 
 export type KmsAnnotations = ReadonlyMap<string, Buffer>;
 
@@ -33,27 +34,6 @@ export interface EncryptedObject extends WrappedKey {
 /** More of them than may be is not read to its end. */
 const maxAnnotationBytes = 64 << 10;
 
-type Reader = protobuf.Reader;
-type Field = (reader: Reader) => void;
-
-const nothing: Buffer = Buffer.alloc(0);
-
-/** Reads fields by their number; others are skipped. */
-function readFields(bytes: Uint8Array, fields: Readonly<Record<number, Field>>): void {
-  const reader = protobuf.Reader.create(bytes);
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    const field = fields[tag >>> 3];
-    if (field === undefined) reader.skipType(tag & 7);
-    else field(reader);
-  }
-}
-
-const bufferOf = (reader: Reader): Buffer => {
-  const bytes = reader.bytes();
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-};
-
 function annotationReader(into: Map<string, Buffer>): Field {
   let total = 0;
   return (reader) => {
@@ -84,9 +64,6 @@ function writeAnnotations(writer: protobuf.Writer, number: number, annotations: 
       .bytes(value)
       .ldelim();
 }
-
-const lengthDelimited = (number: number): number => (number << 3) | 2;
-const finished = (writer: protobuf.Writer): Buffer => Buffer.from(writer.finish());
 
 export function encodeEncryptedObject(object: EncryptedObject): Buffer {
   const writer = protobuf.Writer.create();

@@ -56,7 +56,6 @@ test("flags of kube-apiserver's that ask for what is so are taken, others are re
     ['--tls-sni-cert-key=a.crt', /expected comma separated certificate and key file paths$/],
     ['--tls-sni-cert-key=a.crt,a.key:', /empty names list is not allowed$/],
     ['--profiling', /there are no profiles of Go$/],
-    ['--service-account-signing-endpoint=/run/signer.sock', /not supported yet$/],
     ['--egress-selector-config-file=/x', /not supported yet$/],
     ['--v=2', /--log-level says how much is logged$/],
     ['--request-timeout=2m', /a request has a minute$/],

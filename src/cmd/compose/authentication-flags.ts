@@ -24,6 +24,8 @@ export interface AuthenticationFlags {
   readonly serviceAccountJwksUri?: string;
   readonly serviceAccountKeyFile?: readonly string[];
   readonly serviceAccountMaxTokenExpiration?: number;
+  readonly serviceAccountSigningEndpoint?: string;
+  readonly serviceAccountSigningKeyFile?: string;
   readonly requestheaderAllowedNames?: readonly string[];
   readonly requestheaderUsernameHeaders?: readonly string[];
   readonly requestheaderUidHeaders?: readonly string[];

@@ -10,6 +10,7 @@ import { createStaticTokenAuthenticator } from '../../plugins/authentication/sta
 import { HttpsClient } from '../../wire/https-client.ts';
 import { type AuthenticationFlags, checkIssuers, providerOfFlags } from './authentication-flags.ts';
 import type { ConfiguredDependencies } from './configured-providers.ts';
+import type { ExternalSigner } from './external-signer.ts';
 import { ofFlag } from './of-flag.ts';
 
 export interface ConfiguredAuthentication {
@@ -98,6 +99,18 @@ function serviceAccountSettings(flags: AuthenticationFlags): AuthenticationSetti
   };
 }
 
+/** gRPC is read only where somebody keeps keys elsewhere. */
+async function externalSignerOf(
+  flags: AuthenticationFlags,
+  deps: ConfiguredDependencies,
+): Promise<ExternalSigner | undefined> {
+  const { serviceAccountSigningEndpoint: endpoint, serviceAccountMaxTokenExpiration: longestMs } = flags;
+  if (endpoint === undefined) return undefined;
+  const { checkSigningEndpoint, openExternalSigner } = await import('./external-signer.ts');
+  checkSigningEndpoint(flags);
+  return openExternalSigner(endpoint, longestMs === undefined ? undefined : longestMs / 1000, deps);
+}
+
 /** Throws for flags and files that can't be followed. */
 export async function configuredAuthentication(
   flags: AuthenticationFlags,
@@ -114,26 +127,40 @@ export async function configuredAuthentication(
   const byFlag = anonymousByFlag(flags, deps);
   // Upstream decides at its start whether there is an anonymous user; what it may see changes with the file.
   const anonymousInFile = providers?.now().anonymous !== undefined;
+  const settings: AuthenticationSettings = {
+    ...serviceAccountSettings(flags),
+    staticTokens:
+      flags.tokenAuthFile === undefined
+        ? undefined
+        : ofFlag('token-auth-file', flags.tokenAuthFile, () =>
+            createStaticTokenAuthenticator(read(flags.tokenAuthFile!)),
+          ),
+    providerTokens: providers && {
+      authenticateToken: (token, audiences) => providers.now().tokens.authenticateToken(token, audiences),
+    },
+    bootstrapTokens: flags.enableBootstrapTokenAuth,
+    webhookTokens: await webhookTokensOf(flags, deps, client),
+    anonymous: anonymousInFile ? (url) => allows(providers!.now().anonymous ?? {})(url) : byFlag,
+    requestHeaders: requestHeadersOf(flags),
+  };
+  const stop = (): void => {
+    providers?.stop();
+    client.close();
+  };
+  const signer = await externalSignerOf(flags, deps).catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  if (signer === undefined) return { settings, stop };
   return {
     settings: {
-      ...serviceAccountSettings(flags),
-      staticTokens:
-        flags.tokenAuthFile === undefined
-          ? undefined
-          : ofFlag('token-auth-file', flags.tokenAuthFile, () =>
-              createStaticTokenAuthenticator(read(flags.tokenAuthFile!)),
-            ),
-      providerTokens: providers && {
-        authenticateToken: (token, audiences) => providers.now().tokens.authenticateToken(token, audiences),
-      },
-      bootstrapTokens: flags.enableBootstrapTokenAuth,
-      webhookTokens: await webhookTokensOf(flags, deps, client),
-      anonymous: anonymousInFile ? (url) => allows(providers!.now().anonymous ?? {})(url) : byFlag,
-      requestHeaders: requestHeadersOf(flags),
+      ...settings,
+      externalSigner: signer,
+      maxTokenExpirationSeconds: signer.maxExpirationSeconds,
     },
     stop() {
-      providers?.stop();
-      client.close();
+      stop();
+      signer.close();
     },
   };
 }

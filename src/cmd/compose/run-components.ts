@@ -15,6 +15,7 @@ import type { ChangingText } from '../../controllers/root-ca-certificate-publish
 import type { ControlPlane } from '../../controlplane/control-plane.ts';
 import type { CertificateSigners, Pki } from '../../controlplane/pki.ts';
 import { signJwt } from '../../crypto/jwt.ts';
+import type { AuthenticationFlags } from './authentication-flags.ts';
 import { serverIdentity } from './data-directory.ts';
 
 /** Something that runs beside the API server as its client: controllers, scheduler, DNS. */
@@ -42,8 +43,8 @@ export interface ComponentContext {
   readonly rootCa: ChangingText;
   /** Sign certificates of nodes and clients. */
   readonly signers: CertificateSigners;
-  /** Signs tokens of service accounts. */
-  signToken(claims: Readonly<Record<string, unknown>>): string;
+  /** Signs tokens that lie in Secrets. Undefined: another program keeps the keys, and signs none that have no end. */
+  readonly signToken: ((claims: Readonly<Record<string, unknown>>) => string) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -67,6 +68,7 @@ export function rootCaOf(pki: Pki): RootCa {
 }
 
 interface ComponentsOptions {
+  readonly authentication?: Pick<AuthenticationFlags, 'serviceAccountSigningEndpoint'> | undefined;
   readonly components?: readonly ServerComponent[];
   readonly dataDir: string;
   readonly log: Logger;
@@ -83,11 +85,12 @@ interface RunningComponents {
 
 /** Controllers, scheduler, DNS: clients of this server in its own process, with one set of informers. */
 export function startComponents(
-  { components = [], dataDir, log, metrics }: ComponentsOptions,
+  { authentication, components = [], dataDir, log, metrics }: ComponentsOptions,
   plane: Pick<ControlPlane, 'reader' | 'clientFor'>,
   pki: Pki,
   rootCa: ChangingText,
 ): RunningComponents {
+  const signsElsewhere = authentication?.serviceAccountSigningEndpoint !== undefined;
   let working = components.length === 0;
   const ending = new AbortController();
   const informers = createInformerFactory(
@@ -104,7 +107,7 @@ export function startComponents(
     metrics,
     rootCa,
     signers: pki.signers,
-    signToken: (claims) => signJwt(pki.serviceAccountKey, claims),
+    signToken: signsElsewhere ? undefined : (claims) => signJwt(pki.serviceAccountKey, claims),
     signal: ending.signal,
   };
   const running: Promise<void>[] = [];

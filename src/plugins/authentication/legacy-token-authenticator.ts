@@ -6,13 +6,14 @@ import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
-import { type JwtClaims, signedClaims, type VerificationKey } from '../../crypto/jwt.ts';
+import { type JwtClaims, signedClaims } from '../../crypto/jwt.ts';
 import type { LegacyTokenCounts } from './tokens/legacy-token-metrics.ts';
+import type { TokenKeys } from './tokens/token-keys.ts';
 
 export interface LegacyTokenDeps {
   readonly live: LiveObjects;
   readonly clock: Clock;
-  readonly keys: readonly VerificationKey[];
+  readonly keys: TokenKeys;
   /** Such a token names no audience: it is for this server. */
   readonly apiAudiences: readonly string[];
   readonly counts: LegacyTokenCounts;
@@ -69,10 +70,14 @@ const dayOf = (ms: number): string => rfc3339(ms).slice(0, 10);
 /** Whom a token names whose signature fits; a reason otherwise. Signatures are checked once. */
 function verifiedNames({ keys }: LegacyTokenDeps): (token: string) => Named | string {
   const remembered = new Map<string, Named>();
+  let believed = keys.now();
   return (token) => {
+    const now = keys.now();
+    if (now !== believed) remembered.clear();
+    believed = now;
     const known = remembered.get(token);
     if (known !== undefined) return known;
-    const result = signedClaims(token, keys);
+    const result = signedClaims(token, now);
     if ('refused' in result) return result.refused;
     const named = namedBy(result.claims);
     if (typeof named === 'string') return named;

@@ -3,18 +3,19 @@
 import { nodes, pods, secrets, serviceaccounts } from '../../api/generated/resources.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
+import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
-import { type JwtClaims, unverifiedClaims, type VerificationKey, verifyJwt } from '../../crypto/jwt.ts';
+import { type JwtClaims, unverifiedClaims, unverifiedKeyId, verifyJwt } from '../../crypto/jwt.ts';
+import type { TokenKeys } from './tokens/token-keys.ts';
 
 export interface ServiceAccountTokenDeps {
   readonly live: LiveObjects;
   readonly clock: Clock;
   /** The first signs new tokens; those of the others are good while they last. */
   readonly issuers: readonly string[];
-  readonly keys: readonly VerificationKey[];
+  readonly keys: TokenKeys;
   /** Those of tokens that lie in Secrets; their issuer is no other's. */
   readonly legacy?: { readonly issuer: string; readonly tokens: TokenAuthenticator } | undefined;
 }
@@ -104,6 +105,19 @@ interface Meta {
 export function createServiceAccountTokenAuthenticator(deps: ServiceAccountTokenDeps): TokenAuthenticator {
   const { live, clock } = deps;
   const remembered = new Map<string, Identity>();
+  let believed = deps.keys.now();
+
+  /** What a key said that is none any more is forgotten. */
+  const keysNow = (): typeof believed => {
+    const keys = deps.keys.now();
+    if (keys !== believed) remembered.clear();
+    believed = keys;
+    return keys;
+  };
+  const names = (token: string): boolean => {
+    const kid = unverifiedKeyId(token);
+    return keysNow().some((key) => key.kid === kid);
+  };
 
   const verified = (token: string): Identity | string => {
     const known = remembered.get(token);
@@ -111,7 +125,7 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
     if (known !== undefined && known.notBeforeMs <= clock.now()) {
       return known.expiresAtMs > clock.now() ? known : 'service account token has expired';
     }
-    const result = verifyJwt(token, deps.keys, clock.now());
+    const result = verifyJwt(token, keysNow(), clock.now());
     if ('refused' in result) return result.refused;
     const identity = identityOf(result.claims);
     if (typeof identity === 'string') return identity;
@@ -145,8 +159,22 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
     return undefined;
   };
 
+  const checked = (token: string, audiences: readonly string[]): TokenVerdict => {
+    const identity = verified(token);
+    if (typeof identity === 'string') return { refused: identity };
+    const shared = identity.audiences.filter((audience) => audiences.includes(audience));
+    if (shared.length === 0) {
+      return {
+        refused: `token audiences ${JSON.stringify(identity.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}`,
+      };
+    }
+    const gone = liveness(identity);
+    return gone === undefined ? { user: identity.user, audiences: shared } : { refused: gone };
+  };
+
   return {
     authenticateToken(token, audiences) {
+      keysNow();
       if (!remembered.has(token)) {
         const claims = unverifiedClaims(token);
         // One that has an end is none of a Secret, whatever its issuer is called.
@@ -154,16 +182,9 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
           return claims && deps.legacy?.tokens.authenticateToken(token, audiences);
         if (!deps.issuers.includes(claims?.iss as string)) return undefined;
       }
-      const identity = verified(token);
-      if (typeof identity === 'string') return { refused: identity };
-      const shared = identity.audiences.filter((audience) => audiences.includes(audience));
-      if (shared.length === 0) {
-        return {
-          refused: `token audiences ${JSON.stringify(identity.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}`,
-        };
-      }
-      const gone = liveness(identity);
-      return gone === undefined ? { user: identity.user, audiences: shared } : { refused: gone };
+      if (deps.keys.lookAgain === undefined || remembered.has(token) || names(token))
+        return checked(token, audiences);
+      return deps.keys.lookAgain().then(() => checked(token, audiences));
     },
   };
 }

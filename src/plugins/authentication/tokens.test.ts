@@ -8,6 +8,7 @@ import { generatePrivateKey } from '../../crypto/keys.ts';
 import { fixedLiveObjects } from '../testing/fixed-live-objects.ts';
 import { createBootstrapTokenAuthenticator } from './bootstrap-token-authenticator.ts';
 import { createServiceAccountTokenAuthenticator } from './service-account-token-authenticator.ts';
+import { fixedKeys } from './tokens/token-keys.ts';
 
 let now = 1_800_000_000_000;
 const clock = {
@@ -33,7 +34,7 @@ test('a bound token ends with its pod, its account, its time and its audience', 
     live,
     clock,
     issuers: [issuer],
-    keys: [verificationKey(key)],
+    keys: fixedKeys([verificationKey(key)]),
   });
   const token = signJwt(key, {
     iss: issuer,

@@ -1,7 +1,7 @@
 // TokenRequest: signs a token for a service account, bound to a pod, secret or node if asked.
 import type { TokenRequestSpec } from '../../api/generated/types/authentication-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { badRequest, conflict, invalidObject } from '../../apimachinery/errors.ts';
+import { badRequest, conflict, invalidObject, statusErrorFrom } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { meta, nameOf, spec, str } from '../../apimachinery/json-access.ts';
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
@@ -15,7 +15,7 @@ export interface TokenSigner {
   readonly extendExpiration: boolean;
   /** Whoever asks for more gets as much as this. */
   readonly maxExpirationSeconds?: number | undefined;
-  sign(claims: Readonly<Record<string, unknown>>): string;
+  sign(claims: Readonly<Record<string, unknown>>): string | Promise<string>;
 }
 
 const kindOfRequest = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
@@ -137,7 +137,16 @@ function completed(request: RestRequest & { readonly object: JsonObject }, signe
   return { ...rest, metadata, spec: { ...wanted, audiences } };
 }
 
-function signed(request: RestRequest, signer: TokenSigner, random: Random): RestAnswer {
+/** Another program may do it, and not well. */
+async function signedBy(signer: TokenSigner, claims: Parameters<TokenSigner['sign']>[0]): Promise<string> {
+  try {
+    return await signer.sign(claims);
+  } catch (error) {
+    throw statusErrorFrom({ code: 500, message: `failed to generate token: ${(error as Error).message}` });
+  }
+}
+
+async function signed(request: RestRequest, signer: TokenSigner, random: Random): Promise<RestAnswer> {
   const object = request.object ?? {};
   const { boundObjectRef: reference, audiences = [], expirationSeconds } = spec(object) as TokenRequestSpec;
   const bound = reference ? boundClaims(request, reference) : {};
@@ -147,7 +156,7 @@ function signed(request: RestRequest, signer: TokenSigner, random: Random): Rest
   const nowSeconds = Math.floor(request.clock.now() / 1000);
   const forServer = audiences.every((audience) => signer.audiences.includes(audience));
   const extended = signer.extendExpiration && 'pod' in bound && asksSeconds === projectedSeconds && forServer;
-  const token = signer.sign({
+  const token = await signedBy(signer, {
     aud: audiences,
     exp: nowSeconds + (extended ? Math.min(extendedSeconds, longest) : seconds),
     iat: nowSeconds,

@@ -24,6 +24,7 @@ test('files are named from the folder in which the command was said', () => {
       'apiserver.service-account-key-file=a.pem,/b.pem',
       'apiserver.token-auth-file=a,b.csv',
       'apiserver.oidc-ca-file=',
+      'apiserver.tls-sni-cert-key=a.crt,/a.key:*.example.com,10.0.0.1',
       'apiserver.oidc-issuer-url=https://x/./y',
     ).map(({ value }) => value),
     [
@@ -32,6 +33,7 @@ test('files are named from the folder in which the command was said', () => {
       `${folder}/a.pem,/b.pem`,
       join(folder, 'a,b.csv'),
       '',
+      `${folder}/a.crt,/a.key:*.example.com,10.0.0.1`,
       'https://x/./y',
     ],
   );

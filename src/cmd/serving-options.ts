@@ -15,7 +15,7 @@ export interface NamedFiles {
 }
 
 /** `cert,key` or `cert,key:name,name`. Throws in upstream's words. */
-export function namedFilesOf(text: string): NamedFiles {
+function namedFilesOf(text: string): NamedFiles {
   const colon = text.indexOf(':');
   const names = colon < 0 ? [] : text.slice(colon + 1).split(',');
   if (colon >= 0 && text.slice(colon + 1).trim() === '') throw new Error('empty names list is not allowed');

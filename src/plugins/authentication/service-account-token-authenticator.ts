@@ -102,8 +102,36 @@ interface Meta {
     | undefined;
 }
 
+/** Why a token that was good is so no more: what it is bound to is gone. */
+function livenessOf({ live, clock }: ServiceAccountTokenDeps): (identity: Identity) => string | undefined {
+  const isGone = (resource: ResourceRef<Meta>, bound: Bound, namespace?: string): boolean => {
+    const object = live.get(resource, bound.name, namespace);
+    if (object?.metadata?.uid !== bound.uid) return true;
+    const deletion = object.metadata.deletionTimestamp;
+    return deletion !== undefined && Date.parse(deletion) + deletionLeewayMs < clock.now();
+  };
+
+  return (identity) => {
+    const { namespace } = identity;
+    if (isGone(serviceaccounts, identity.serviceaccount, namespace)) {
+      return 'service account token has been invalidated';
+    }
+    if (identity.secret !== undefined && isGone(secrets, identity.secret, namespace)) {
+      return 'service account token has been invalidated';
+    }
+    if (identity.pod !== undefined && isGone(pods, identity.pod, namespace)) {
+      return 'service account token has been invalidated';
+    }
+    // As upstream: the node of a pod's token is information only; a token bound to the node itself needs it.
+    if (identity.node !== undefined && identity.pod === undefined && isGone(nodes, identity.node)) {
+      return 'service account token has been invalidated';
+    }
+    return undefined;
+  };
+}
+
 export function createServiceAccountTokenAuthenticator(deps: ServiceAccountTokenDeps): TokenAuthenticator {
-  const { live, clock } = deps;
+  const { clock } = deps;
   const remembered = new Map<string, Identity>();
   let believed = deps.keys.now();
 
@@ -134,31 +162,7 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
     return identity;
   };
 
-  const isGone = (resource: ResourceRef<Meta>, bound: Bound, namespace?: string): boolean => {
-    const object = live.get(resource, bound.name, namespace);
-    if (object?.metadata?.uid !== bound.uid) return true;
-    const deletion = object.metadata.deletionTimestamp;
-    return deletion !== undefined && Date.parse(deletion) + deletionLeewayMs < clock.now();
-  };
-
-  const liveness = (identity: Identity): string | undefined => {
-    const { namespace } = identity;
-    if (isGone(serviceaccounts, identity.serviceaccount, namespace)) {
-      return 'service account token has been invalidated';
-    }
-    if (identity.secret !== undefined && isGone(secrets, identity.secret, namespace)) {
-      return 'service account token has been invalidated';
-    }
-    if (identity.pod !== undefined && isGone(pods, identity.pod, namespace)) {
-      return 'service account token has been invalidated';
-    }
-    // As upstream: the node of a pod's token is information only; a token bound to the node itself needs it.
-    if (identity.node !== undefined && identity.pod === undefined && isGone(nodes, identity.node)) {
-      return 'service account token has been invalidated';
-    }
-    return undefined;
-  };
-
+  const liveness = livenessOf(deps);
   const checked = (token: string, audiences: readonly string[]): TokenVerdict => {
     const identity = verified(token);
     if (typeof identity === 'string') return { refused: identity };

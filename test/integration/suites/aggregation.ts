@@ -15,6 +15,7 @@ import { eventually } from '../../harness/eventually.ts';
 import {
   type ExtensionServer,
   extensionGroup,
+  extensionProtocol,
   startExtensionServer,
 } from '../../harness/extension-server.ts';
 
@@ -95,7 +96,8 @@ test('its objects are made, read and listed, and it is told who asks', async () 
   };
   const made = await plane.ask('POST', `${flunders}?dryRun=`, { metadata: { name: 'one' } }, { user: jane });
   assert.equal(made.status, 201, made.text);
-  const { headers, proxy, url } = lastAsked(flunders);
+  const { headers, protocol, proxy, url } = lastAsked(flunders);
+  assert.equal(protocol, extensionProtocol.usual === 'h2' ? '2.0' : '1.1');
   assert.equal(url, `${flunders}?dryRun=`);
   assert.equal(proxy, 'front-proxy-client');
   assert.equal(headers['x-remote-user'], 'jane');

@@ -120,6 +120,25 @@ test('--tls-sni-cert-key is for those who ask for its names: everybody else goes
   assert.equal(await shown(server.adminKubeconfig, server.port, 'localhost'), 'named');
 });
 
+test('kubelets are asked as the files say, and believed beside those of the own authority', async (t) => {
+  const files = await filesOf(t);
+  const first = await start(files.path, {});
+  const issued = await first.pki.admin();
+  await first.stop();
+  writeFileSync(files.tlsCertFile, issued.certificatePem);
+  writeFileSync(files.tlsPrivateKeyFile, issued.privateKeyPem);
+  const server = await start(files.path, {
+    kubeletCertificateAuthority: files.rootCaFile,
+    kubeletClientCertificate: files.tlsCertFile,
+    kubeletClientKey: files.tlsPrivateKeyFile,
+  });
+  t.after(() => server.stop());
+  assert.deepEqual(await server.pki.kubeletClient(), issued);
+  const believed = server.pki.kubeletServingCaPem;
+  for (const pem of [files.authority.certificatePem, first.pki.kubeletServingCaPem])
+    assert.ok(believed.includes(pem.trim()));
+});
+
 test('files that are not what their flags say end the start, with the reason', async (t) => {
   const files = await filesOf(t);
   const { tlsCertFile, tlsPrivateKeyFile, rootCaFile } = files;

@@ -35,7 +35,7 @@ export const usageGrowth = (usage: Usage, before: Usage): Usage =>
   new Map(
     [...usage].flatMap(([name, amount]) => {
       const nano = amount.nano - (before.get(name)?.nano ?? 0n);
-      return nano > 0n ? [[name, { ...amount, nano }]] : [];
+      return nano > 0n ? [[name, { nano, format: amount.format }]] : [];
     }),
   );
 

@@ -489,16 +489,128 @@ test('who names parameters must be allowed to read them', async () => {
   assert.match(selected.message, /does not have "list" permission on the object referenced by paramRef$/);
 });
 
-test('what an expression gets wrong of the kinds that it is for is told in the status', async () => {
-  const statusOf = async (name: string): Promise<JsonObject> => {
-    for (;;) {
-      const { body } = await ask('GET', `${registration}/validatingadmissionpolicies/${name}`);
-      const { generation } = body['metadata'] as JsonObject;
-      const status = (body['status'] ?? {}) as JsonObject;
-      if (status['observedGeneration'] === generation) return status;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+async function statusOf(name: string): Promise<JsonObject> {
+  for (;;) {
+    const { body } = await ask('GET', `${registration}/validatingadmissionpolicies/${name}`);
+    const { generation } = body['metadata'] as JsonObject;
+    const status = (body['status'] ?? {}) as JsonObject;
+    if (status['observedGeneration'] === generation) return status;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** What is told of expressions for one kind, without what it quotes. */
+async function toldOf(resource: string, expressions: readonly string[]): Promise<string[]> {
+  const [plural = '', apiGroup = ''] = resource.split('/');
+  const url = `${registration}/validatingadmissionpolicies`;
+  const rule = { operations: ['*'], apiGroups: [apiGroup], apiVersions: ['v1'], resources: [plural] };
+  const validations = expressions.map((expression) => ({ expression }));
+  await make(url, {
+    metadata: { name: plural },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations },
+  });
+  const told = (await statusOf(plural))['typeChecking'] as JsonObject;
+  return ((told['expressionWarnings'] ?? []) as { warning: string }[]).map(({ warning }) =>
+    warning.slice(warning.indexOf(': ') + 2, warning.indexOf('\n')),
+  );
+}
+
+test('types are checked by what documents say of kinds: formats, objects without fields, what holds itself, what is of no type', async () => {
+  const fields = {
+    due: { type: 'string', format: 'date-time' },
+    lasts: { type: 'string', format: 'duration' },
+    key: { type: 'string', format: 'byte' },
+    any: { 'x-kubernetes-preserve-unknown-fields': true },
+    either: { 'x-kubernetes-int-or-string': true },
+    pod: {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      'x-kubernetes-preserve-unknown-fields': true,
+    },
   };
+  const openAPIV3Schema = { type: 'object', properties: { spec: { type: 'object', properties: fields } } };
+  await make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: 'gauges.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'gauges', kind: 'Gauge' },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  });
+  while ((await ask('GET', '/apis/example.com/v1/gauges')).status !== 200)
+    await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(
+    await toldOf('gauges/example.com', [
+      "object.spec.due > timestamp('2020-01-01T00:00:00Z') && object.spec.lasts < duration('1s')",
+      "object.spec.due == 'x'",
+      "object.spec.key == 'x'",
+      'object.spec.any == 1',
+      "object.spec.either == 1 || object.spec.either == 'a'",
+      "object.spec.pod.metadata.labels['a'] == 1",
+      'object.spec.pod.spec == 1',
+    ]),
+    [
+      "ERROR: <input>:1:17: found no matching overload for '_==_' applied to '(timestamp, string)'",
+      "ERROR: <input>:1:17: found no matching overload for '_==_' applied to '(bytes, string)'",
+      "ERROR: <input>:1:12: undefined field 'any'",
+      "ERROR: <input>:1:38: found no matching overload for '_==_' applied to '(string, int)'",
+      "ERROR: <input>:1:16: undefined field 'spec'",
+    ],
+  );
+  assert.deepEqual(await toldOf('controllerrevisions/apps', ['object.data.a == 1', 'object.data == 1']), [
+    "ERROR: <input>:1:12: undefined field 'a'",
+    "ERROR: <input>:1:13: found no matching overload for '_==_' applied to '(ControllerRevision.data, int)'",
+  ]);
+  const schema = 'object.spec.versions[0].schema.openAPIV3Schema';
+  assert.deepEqual(
+    await toldOf('customresourcedefinitions/apiextensions.k8s.io', [
+      `has(${schema}.not)`,
+      `has(${schema}.not.type)`,
+      `${schema}.default == 1`,
+    ]),
+    ["ERROR: <input>:1:4: undefined field 'type'", "ERROR: <input>:1:47: undefined field 'default'"],
+  );
+  assert.deepEqual(await toldOf('deployments/apps', ["authorizer.requestResource.check('get').allowed()"]), [
+    "ERROR: <input>:1:11: unexpected failed resolution of 'kubernetes.authorization.Authorizer'",
+  ]);
+});
+
+test("a request's kinds and resources are of one type each, and its options may be anything", async () => {
+  await policy({
+    validations: [
+      { expression: 'request.kind == request.requestKind && request.resource == request.requestResource' },
+      { expression: "request.options.kind == 'CreateOptions' && !has(request.options.nothing)" },
+      { expression: "request.options.fieldManager == 'me'" },
+    ],
+  });
+  const made = await ask('POST', `${configMaps}?fieldManager=me`, { metadata: { name: 'mine' } });
+  assert.equal(made.status, 201, made.text);
+  await ask('DELETE', `${configMaps}/mine`);
+  const refused = await create();
+  assert.match(refused.message, /resulted in error: no such key: fieldManager$/);
+  const wrong = await ask('POST', `${registration}/validatingadmissionpolicies`, {
+    metadata: { name: 'wrong' },
+    spec: { matchConstraints: everyConfigMap, validations: [{ expression: 'request.kind == 1' }] },
+  });
+  assert.match(wrong.message, /applied to '\(kubernetes\.GroupVersionKind, int\)'/);
+});
+
+test('a message that takes too much refuses also where its validation holds', async () => {
+  const long = { name: 'long', expression: `'${'a'.repeat(5000)}'` };
+  const dear = {
+    expression: 'true',
+    messageExpression: 'string(variables.long.matches(variables.long))',
+  };
+  await policy({ variables: [long], validations: Array.from({ length: 20 }, () => dear) });
+  const answer = await create();
+  assert.match(
+    answer.message,
+    /denied request: failed messageExpression: validation failed due to running out of cost budget, no further validation rules will be run$/,
+  );
+});
+
+test('what an expression gets wrong of the kinds that it is for is told in the status', async () => {
   const url = `${registration}/validatingadmissionpolicies`;
   const deployments = {
     resourceRules: [

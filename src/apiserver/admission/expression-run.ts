@@ -1,13 +1,13 @@
 // Runs expressions about a request within their budgets, with variables that are evaluated when they are first asked for.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import type { CelType } from '../../cel/cel-type.ts';
-import { jsonValue, schemaValue } from '../../cel/json-values.ts';
+import { jsonValue } from '../../cel/json-values.ts';
 import { type AuthzAnswers, authorizerValue, requestResourceValue } from '../../cel/libraries/authz.ts';
 import type { Activation, Outcome } from '../../cel/program.ts';
 import { CelError, CelMap, type Value } from '../../cel/value.ts';
 import { threadTurns } from '../../component-base/thread-turns.ts';
 import type { AdmissionRequest } from './admission.ts';
-import { type CompiledExpression, requestType, variablesType } from './expressions.ts';
+import { type CompiledExpression, variablesType } from './expressions.ts';
 import { namespaceOf, type Seen } from './webhook/matcher.ts';
 import { reviewedRequest } from './webhook/review-builder.ts';
 import type { WebhookObjects } from './webhook/webhook-caller.ts';
@@ -97,7 +97,7 @@ const requestValues = new WeakMap<AdmissionRequest, { readonly seen: Seen['seen'
 function requestValue(request: AdmissionRequest, seen: Seen): Value {
   const known = requestValues.get(request);
   if (known?.seen === seen.seen) return known.value;
-  const value = schemaValue(reviewedRequest(request, seen), requestType);
+  const value = jsonValue(reviewedRequest(request, seen));
   requestValues.set(request, { seen: seen.seen, value });
   return value;
 }

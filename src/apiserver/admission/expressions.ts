@@ -1,7 +1,7 @@
 // What CEL expressions about admission may use, and their programs: of webhooks' match conditions and of policies. Loaded when there
 // are some: the language takes a tenth of a second to load, and most servers have no such expressions.
 import type { StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
-import { boolType, type CelType, dynType, isExactType, structType } from '../../cel/cel-type.ts';
+import { boolType, type CelType, dynType, isExactType, listOf, structType } from '../../cel/cel-type.ts';
 import { CheckedExpression, compileExpression } from '../../cel/compile.ts';
 import type { Environment, TypeProvider } from '../../cel/environment.ts';
 import { authorizerType, resourceCheckType } from '../../cel/libraries/authz.ts';
@@ -10,90 +10,65 @@ import { kubernetesEnvironment } from '../../cel/libraries/kubernetes.ts';
 import { mutationTypes } from '../../cel/mutation-values.ts';
 import { PlanError } from '../../cel/plan.ts';
 import type { Program } from '../../cel/program.ts';
-import { type SchemaType, schemaType, schemaTypeProvider } from '../../cel/schema-type.ts';
+import { type SchemaField, type SchemaType, schemaType, schemaTypeProvider } from '../../cel/schema-type.ts';
 
 const text: StructuralSchema = { type: 'string' };
-const members = (...names: readonly string[]): StructuralSchema => ({
-  type: 'object',
-  properties: Object.fromEntries(names.map((name) => [name, text])),
-});
 const texts: StructuralSchema = { type: 'array', items: text };
-const kind = members('group', 'version', 'kind');
-const resource = members('group', 'version', 'resource');
-
-/** AdmissionRequest without its objects, which are variables of their own. */
-export const requestType: SchemaType = schemaType(
-  {
-    type: 'object',
-    properties: {
-      kind,
-      resource,
-      subResource: text,
-      requestKind: kind,
-      requestResource: resource,
-      requestSubResource: text,
-      name: text,
-      namespace: text,
-      operation: text,
-      userInfo: {
-        type: 'object',
-        properties: {
-          username: text,
-          uid: text,
-          groups: texts,
-          extra: { type: 'object', additionalProperties: texts },
-        },
-      },
-      dryRun: { type: 'boolean' },
-      options: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-    },
-  },
-  'kubernetes.AdmissionRequest',
-);
-
 const time: StructuralSchema = { type: 'string', format: 'date-time' };
 const whole: StructuralSchema = { type: 'integer' };
 const textMap: StructuralSchema = { type: 'object', additionalProperties: text };
-const list = (items: StructuralSchema): StructuralSchema => ({ type: 'array', items });
+const anything: StructuralSchema = { 'x-kubernetes-int-or-string': true };
 
+const alike = <T>(of: T, ...names: readonly string[]): Record<string, T> =>
+  Object.fromEntries(names.map((name) => [name, of]));
+
+/** An object under a name of its own: errors tell it, and two of one name are of one type. */
+function named(name: string, fields: Readonly<Record<string, StructuralSchema | SchemaType>>): SchemaType {
+  const members = new Map<string, SchemaField>();
+  for (const [key, field] of Object.entries(fields)) {
+    const type = isSchemaType(field) ? field : schemaType(field, `${name}.${key}`);
+    members.set(key, { name: key, written: key, type, declared: true });
+  }
+  return { ...schemaType({ type: 'object' }, name), fields: members, members };
+}
+const isSchemaType = (one: StructuralSchema | SchemaType): one is SchemaType => 'members' in one;
+
+const kind = named('kubernetes.GroupVersionKind', alike(text, 'group', 'version', 'kind'));
+const resource = named('kubernetes.GroupVersionResource', alike(text, 'group', 'version', 'resource'));
+
+/** AdmissionRequest without its objects, which are variables of their own. */
+const requestType: SchemaType = named('kubernetes.AdmissionRequest', {
+  ...alike(kind, 'kind', 'requestKind'),
+  ...alike(resource, 'resource', 'requestResource'),
+  ...alike(text, 'subResource', 'requestSubResource', 'name', 'namespace', 'operation'),
+  userInfo: named('kubernetes.UserInfo', {
+    ...alike(text, 'username', 'uid'),
+    groups: texts,
+    extra: { type: 'object', additionalProperties: texts },
+  }),
+  dryRun: { type: 'boolean' },
+  options: anything,
+});
+
+const condition = named('kubernetes.NamespaceCondition', {
+  ...alike(text, 'status', 'type', 'message', 'reason'),
+  lastTransitionTime: time,
+});
 /** As upstream has it, with its `UID`; expressions name no other members. */
-const namespaceType: SchemaType = schemaType(
-  {
-    type: 'object',
-    properties: {
-      metadata: {
-        type: 'object',
-        properties: {
-          ...(members('name', 'generateName', 'namespace', 'UID', 'resourceVersion')[
-            'properties'
-          ] as StructuralSchema),
-          labels: textMap,
-          annotations: textMap,
-          creationTimestamp: time,
-          deletionGracePeriodSeconds: whole,
-          deletionTimestamp: time,
-          generation: whole,
-          finalizers: texts,
-        },
-      },
-      spec: { type: 'object', properties: { finalizers: texts } },
-      status: {
-        type: 'object',
-        properties: {
-          conditions: list({
-            type: 'object',
-            properties: {
-              ...(members('status', 'type', 'message', 'reason')['properties'] as StructuralSchema),
-              lastTransitionTime: time,
-            },
-          }),
-          phase: text,
-        },
-      },
-    },
-  },
-  'kubernetes.Namespace',
-);
+const namespaceType: SchemaType = named('kubernetes.Namespace', {
+  metadata: named('kubernetes.NamespaceMetadata', {
+    ...alike(text, 'name', 'generateName', 'namespace', 'UID', 'resourceVersion'),
+    ...alike(textMap, 'labels', 'annotations'),
+    ...alike(time, 'creationTimestamp', 'deletionTimestamp'),
+    ...alike(whole, 'deletionGracePeriodSeconds', 'generation'),
+    finalizers: texts,
+  }),
+  spec: named('kubernetes.NamespaceSpec', { finalizers: texts }),
+  status: named('kubernetes.NamespaceStatus', {
+    conditions: { ...condition, kind: 'list', type: listOf(condition.type), element: condition },
+    phase: text,
+  }),
+});
 
 /** What an expression may use besides objects, request and namespace. */
 export interface Vocabulary {
@@ -143,7 +118,9 @@ function environmentFor(
       namespaceObject: namespaceType.type,
       request: requestType.type,
       ...(params ? { params: objects.params } : {}),
-      ...(authorizer ? { authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType } : {}),
+      ...(authorizer ? { authorizer: authorizerType } : {}),
+      // Upstream's checks of types do not know it.
+      ...(authorizer && objects === anyObjects ? { 'authorizer.requestResource': resourceCheckType } : {}),
       ...(variables ? { variables: variablesType } : {}),
     },
   });

@@ -7,6 +7,7 @@ import type {
   ResourceDeclaration,
   Scheme,
 } from '../../../apimachinery/declaration.ts';
+import { arr, isObject, obj, str } from '../../../apimachinery/json-access.ts';
 import { dynType } from '../../../cel/cel-type.ts';
 import { type SchemaType, schemaType, schemaTypeProvider } from '../../../cel/schema-type.ts';
 import { threadTurns } from '../../../component-base/thread-turns.ts';
@@ -20,17 +21,16 @@ interface ExpressionWarning {
 
 const maxTypes = 10;
 const compilationFailed = 'compilation failed: ';
-/** Of which nothing is said: what may be anything, or holds itself. */
-const anything: JsonObject = { 'x-kubernetes-int-or-string': true };
+const intOrString: JsonObject = { 'x-kubernetes-int-or-string': true };
+/** Of no type: expressions do not know the field. */
+const unknown: JsonObject = {};
 
 /** Of a type by its full name; `within` are those that it is part of. */
 function structuralOf(scheme: Scheme, name: string, within: readonly string[]): JsonObject {
+  // What holds itself is an object there, without fields.
+  if (within.includes(name)) return { type: 'object' };
   const type = scheme.type(name);
-  if (type === undefined || within.includes(name) || type.format === 'int-or-string') return anything;
-  if (type.fields === undefined) {
-    if (type.type === undefined || type.type === 'object') return anything;
-    return { type: type.type, ...(type.format === undefined ? {} : { format: type.format }) };
-  }
+  if (type?.fields === undefined) return scalar(type ?? {});
   const below = [...within, name];
   return {
     type: 'object',
@@ -41,17 +41,38 @@ function structuralOf(scheme: Scheme, name: string, within: readonly string[]): 
 }
 
 function structuralField(scheme: Scheme, field: FieldSchema, within: readonly string[]): JsonObject {
-  const { ref, items, values, type, format } = field;
+  const { ref, items, values } = field;
   if (ref !== undefined) return structuralOf(scheme, ref, within);
   if (items !== undefined) return { type: 'array', items: structuralField(scheme, items, within) };
   if (values !== undefined)
     return { type: 'object', additionalProperties: structuralField(scheme, values, within) };
-  if (type === undefined || format === 'int-or-string') return anything;
+  return scalar(field);
+}
+
+function scalar({ type, format }: { type?: string | undefined; format?: string | undefined }): JsonObject {
+  if (format === 'int-or-string') return intOrString;
+  if (type === undefined) return unknown;
   return { type, ...(format === undefined ? {} : { format }) };
 }
 
-const typeOfKind = (scheme: Scheme, { type, kind }: ResourceDeclaration): SchemaType =>
-  schemaType(structuralOf(scheme, type, []), kind, true);
+/** Of a custom kind, as documents show it: the types that it refers to put in. */
+function resolved(scheme: Scheme, schema: JsonObject): JsonObject {
+  const ref = str(obj(arr(schema['allOf'])[0])['$ref']);
+  if (ref !== '') return structuralOf(scheme, ref.slice(ref.lastIndexOf('/') + 1), []);
+  const made = { ...schema };
+  for (const key of ['items', 'additionalProperties'])
+    if (isObject(schema[key])) made[key] = resolved(scheme, schema[key]);
+  if (isObject(schema['properties']))
+    made['properties'] = Object.fromEntries(
+      Object.entries(schema['properties']).map(([name, one]) => [name, resolved(scheme, obj(one))]),
+    );
+  return made;
+}
+
+function typeOfKind(scheme: Scheme, { type, kind }: ResourceDeclaration): SchemaType {
+  const shown = scheme.definition?.(type, 'v3');
+  return schemaType(shown ? resolved(scheme, shown) : structuralOf(scheme, type, []), kind, true);
+}
 
 /** Those that the rules name without wildcards, in upstream's order. */
 function kindsToCheck({ spec }: ValidatingAdmissionPolicy, scheme: Scheme): ResourceDeclaration[] {

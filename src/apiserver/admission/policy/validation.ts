@@ -141,8 +141,8 @@ async function decide(
   const run = new ExpressionRun(subject, policyBudget);
   const results: Awaited<ReturnType<typeof timed>>[] = [];
   for (const { expression } of validations) results.push(await timed(run, expression, clock));
-  const isRefused = results.some(({ value, error }) => error === undefined && value !== true);
-  const messages = isRefused ? await withinBudget(() => saidMessages(validations, subject, run.left)) : [];
+  // Also of those that hold, as upstream: what they spend without end refuses.
+  const messages = await withinBudget(() => saidMessages(validations, subject, run.left));
   return results.map(({ value, error, seconds }, i) => {
     const { message, expression, reason } = validations[i]!;
     if (error !== undefined) return failed(error, seconds);

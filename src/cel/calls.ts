@@ -1,7 +1,7 @@
 // Calls of functions and operators: which implementation, with which look at the types of arguments, at which cost.
 import { type Call, operators } from './ast.ts';
 import { attribute, computedQualifier, conditionalAttribute, constantQualifier } from './attributes.ts';
-import type { CelType } from './cel-type.ts';
+import { type CelType, dynType } from './cel-type.ts';
 import type { FunctionDeclaration, Overload } from './declarations.ts';
 import { equalValues } from './equality.ts';
 import { traversalFactor } from './estimate.ts';
@@ -16,7 +16,7 @@ import {
   type Planning,
 } from './plan.ts';
 import { comparisonCost, type RuntimeCost, standardRuntimeCost } from './runtime-cost.ts';
-import { CelError, CelList, CelMap, noSuchOverload, runtimeType, type Value } from './value.ts';
+import { CelError, CelList, CelMap, noSuchOverload, Opaque, runtimeType, type Value } from './value.ts';
 
 type Implementation = (...args: Value[]) => Value;
 
@@ -31,7 +31,7 @@ export function planCall(planning: Planning, expr: Call): Plan {
     case operators.conditional:
       return conditional(operands);
     case operators.equals:
-      return { step: comparisonStep(operands, (a, b) => equalValues(a, b), comparisonCost) };
+      return { step: comparisonStep(operands, equalOrFault, comparisonCost) };
     case operators.notEquals:
       return { step: comparisonStep(operands, (a, b) => !equalValues(a, b), comparisonCost) };
     case operators.index:
@@ -64,9 +64,16 @@ function conditional(operands: readonly Plan[]): Plan {
   return attributePlan(conditionalAttribute(condition.step, branch(whenTrue), branch(whenFalse)));
 }
 
+/** A library's value on the left is equal to its own kind, or nothing, or that is no question; on the right it just differs. */
+function equalOrFault(a: Value, b: Value): boolean | CelError {
+  if (a instanceof Opaque && b !== null && a.type !== dynType && a.type.name !== runtimeType(b).name)
+    return noSuchOverload;
+  return equalValues(a, b);
+}
+
 function comparisonStep(
   operands: readonly Plan[],
-  compare: (a: Value, b: Value) => boolean,
+  compare: (a: Value, b: Value) => boolean | CelError,
   cost: (a: Value, b: Value) => number,
 ): Step {
   const [left, right] = operands.map((operand) => operand.step) as [Step, Step];

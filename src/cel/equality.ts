@@ -46,6 +46,9 @@ function compareNumbers(a: bigint | number | Uint, b: bigint | number | Uint): -
   return order(Number(x), Number(y));
 }
 
+/** Of values that have no order, whatever the other is. */
+export const withoutOrder: CelError = new CelError('no such overload');
+
 /** Negative, zero or positive; an error for what has no order. */
 export function compareValues(a: Value, b: Value): number | CelError {
   if (isNumeric(a)) {
@@ -59,7 +62,7 @@ export function compareValues(a: Value, b: Value): number | CelError {
     return b instanceof Timestamp ? order(a.seconds, b.seconds) || order(a.nanos, b.nanos) : noSuchOverload;
   if (a instanceof Duration) return b instanceof Duration ? order(a.nanos, b.nanos) : noSuchOverload;
   if (a instanceof Uint8Array) return b instanceof Uint8Array ? compareBytes(a, b) : noSuchOverload;
-  return noSuchOverload;
+  return withoutOrder;
 }
 
 /** False for values of different types; there is no error. */

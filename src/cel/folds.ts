@@ -64,6 +64,26 @@ const startOf =
 /** Why the loop could not be run to its end; undefined when it could. */
 type Iterate = (frame: Frame, over: Value) => CelError | undefined;
 
+/** Upstream tells what can't be gone through by the name of its type in Go. */
+const typesOfGo: Readonly<Record<string, string>> = {
+  string: 'types.String',
+  bytes: 'types.Bytes',
+  int: 'types.Int',
+  uint: 'types.Uint',
+  double: 'types.Double',
+  bool: 'types.Bool',
+  null_type: 'types.Null',
+  type: '*types.Type',
+  optional_type: '*types.Optional',
+  'google.protobuf.Timestamp': 'types.Timestamp',
+  'google.protobuf.Duration': 'types.Duration',
+  'kubernetes.Quantity': 'cel.Quantity',
+};
+function notIterable(over: Value): CelError {
+  const { name } = runtimeType(over);
+  return new CelError(`got '${typesOfGo[name] ?? name}', expected iterable type`);
+}
+
 const eachOf =
   (slot: number, round: (frame: Frame) => boolean): Iterate =>
   (frame, over) => {
@@ -75,8 +95,7 @@ const eachOf =
       }
       return undefined;
     }
-    if (!(over instanceof CelMap))
-      return new CelError(`got '${runtimeType(over).name}', expected iterable type`);
+    if (!(over instanceof CelMap)) return notIterable(over);
     for (const key of over.keys()) {
       frame.slots[slot] = key;
       if (!round(frame)) return undefined;

@@ -581,6 +581,9 @@ test("a request's kinds and resources are of one type each, and its options may 
     validations: [
       { expression: 'request.kind == request.requestKind && request.resource == request.requestResource' },
       { expression: "request.options.kind == 'CreateOptions' && !has(request.options.nothing)" },
+      {
+        expression: "dyn(request).object == null && dyn(request).oldObject == null && dyn(request).uid == ''",
+      },
       { expression: "request.options.fieldManager == 'me'" },
     ],
   });

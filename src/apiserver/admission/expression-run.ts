@@ -97,7 +97,8 @@ const requestValues = new WeakMap<AdmissionRequest, { readonly seen: Seen['seen'
 function requestValue(request: AdmissionRequest, seen: Seen): Value {
   const known = requestValues.get(request);
   if (known?.seen === seen.seen) return known.value;
-  const value = jsonValue(reviewedRequest(request, seen));
+  // Its objects have variables of their own; upstream's value has their places, empty.
+  const value = jsonValue({ uid: '', ...reviewedRequest(request, seen), object: null, oldObject: null });
   requestValues.set(request, { seen: seen.seen, value });
   return value;
 }

@@ -14,6 +14,9 @@ test('quantities are amounts, however they are written', () => {
     ['quantity("500m").isInteger() || quantity("1Ei").add(quantity("9Ei")).isInteger()', 'false'],
     ['quantity("500m").asInteger()', 'cannot convert value to integer'],
     ['quantity("1.5").asApproximateFloat()', '1.5'],
+    ['quantity("1") == dyn(1)', 'no such overload'],
+    ['dyn(1) == quantity("1") || quantity("1") == null || [quantity("1")] == dyn([1])', 'false'],
+    ['quantity("1") != dyn(1) && quantity("1") == dyn(quantity("1"))', 'true'],
     ['isQuantity("1Gi") && !isQuantity("1GB") && !isQuantity(" 1")', 'true'],
     [
       'quantity("x")',

@@ -48,6 +48,20 @@ test('numbers: overflow, division, comparison across types', () => {
     ['{1: "a"}[dyn(1.0)]', 'a'],
     ['d + dyn("a")', 'no such overload'],
     ['dyn(true) + 1', 'no such overload: _+_'],
+    ['dyn([1]) < 1', 'no such overload: _<_'],
+    ['dyn(null) >= dyn(1)', 'no such overload: _>=_'],
+    ['dyn(1) > dyn("a")', 'no such overload'],
+  ]);
+});
+
+test('what can not be gone through is told by the name of its type in Go', () => {
+  check([
+    ['dyn("a").all(x, true)', "got 'types.String', expected iterable type"],
+    ['dyn(null).map(x, x)', "got 'types.Null', expected iterable type"],
+    [
+      'dyn(timestamp("2020-01-01T00:00:00Z")).exists(x, true)',
+      "got 'types.Timestamp', expected iterable type",
+    ],
   ]);
 });
 

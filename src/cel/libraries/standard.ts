@@ -19,7 +19,7 @@ import {
   uintType,
 } from '../cel-type.ts';
 import type { FunctionDeclaration, Library, Overload } from '../declarations.ts';
-import { compareValues, equalValues } from '../equality.ts';
+import { compareValues, equalValues, withoutOrder } from '../equality.ts';
 import { standardMacros } from '../macros.ts';
 import { ask, refuseNoPattern } from '../patterns.ts';
 import {
@@ -86,6 +86,7 @@ const ordering = (name: string, id: string, holds: (order: number) => boolean): 
   overloads: orderingOverloads(id),
   dispatch: (left, right) => {
     const order = compareValues(left!, right!);
+    if (order === withoutOrder) return new CelError(`no such overload: ${name}`);
     return order instanceof CelError ? order : holds(order);
   },
 });

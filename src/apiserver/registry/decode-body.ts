@@ -1,6 +1,12 @@
 // Turns a request body into an object of its kind: media type, kind check, types, defaults, unknown fields.
-import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
-import { badRequest, invalidObject, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import type { Json, JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import {
+  badRequest,
+  internalError,
+  invalidObject,
+  StatusError,
+  unsupportedMediaType,
+} from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import {
   decodeAs,
@@ -8,10 +14,13 @@ import {
   type FieldValidation,
   repeatedKeys,
   type StrictProblems,
+  UndecodableError,
   unknownField,
 } from '../../apimachinery/field-validation.ts';
+import { goText } from '../../apimachinery/go-format.ts';
 import { isObject, nameOf } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf, type ObjectBounds } from '../../apimachinery/object-bounds.ts';
+import { goValueName } from '../../apimachinery/schema-errors.ts';
 import {
   inTextOrder,
   type ParsedJson,
@@ -76,12 +85,15 @@ export const internalPackage = (group: string): string => (group === '' ? 'core'
 export const mediaTypeOf = (context: RequestContext): string =>
   context.header('content-type').split(';', 1)[0]!.trim().toLowerCase();
 
-const apiVersionText = (k: DecodeTarget): string => (k.group === '' ? k.version : `${k.group}/${k.version}`);
+const apiVersionText = (k: Pick<DecodeTarget, 'group' | 'version'>): string =>
+  k.group === '' ? k.version : `${k.group}/${k.version}`;
 
 export interface DecodeOptions {
   readonly validation: FieldValidation;
-  /** What the object was read from, for errors. */
+  /** What the object was read from, for errors. None: it is what a patch made. */
   readonly body?: Buffer;
+  /** The body as JSON. */
+  readonly json?: string | undefined;
   warn(text: string): void;
 }
 
@@ -120,12 +132,13 @@ export async function decodeBody(
   deps: BodyReaders & { readonly scheme: Scheme },
 ): Promise<JsonObject> {
   const { scheme, turns } = deps;
+  const { value, json, problems } = await parseBody(context, body, target, deps);
   const options: DecodeOptions = {
     validation: fieldValidationOf(context),
     body,
+    json,
     warn: (text) => context.warn(text),
   };
-  const { value, problems } = await parseBody(context, body, target, deps);
   if (context.heavy) await turns.take();
   const object = decodeParsed(value, scheme, target, options, problems);
   context.audit?.requestObject(object);
@@ -134,6 +147,8 @@ export async function decodeBody(
 
 interface ParsedBody {
   readonly value: JsonObject;
+  /** The text that it was read from. */
+  readonly json?: string;
   /** Where the text is not as a strict reader wants it. */
   readonly problems?: StrictProblems | undefined;
 }
@@ -189,18 +204,19 @@ export async function parseBody(
   try {
     const parsed = await readText(context, text, bounds, readers);
     // As Go reads null into an object: nothing is said.
-    if (parsed.value === null) return { value: {} };
+    if (parsed.value === null) return { value: {}, json: text };
     if (isObject(parsed.value)) {
       if (body.length > heavyBytes) assertBounded(parsed.value, bounds);
       const { value, duplicateFields } = parsed;
       if (repeated.length > 0)
         return {
           value,
+          json: text,
           problems: (unknown) => [repeatedKeys(repeated), ...[...unknown].sort().map(unknownField)],
         };
       return duplicateFields.length === 0
-        ? { value }
-        : { value, problems: problemsOf(text, duplicateFields, target) };
+        ? { value, json: text }
+        : { value, json: text, problems: problemsOf(text, duplicateFields, target) };
     }
     const what = Array.isArray(parsed.value)
       ? 'array'
@@ -242,7 +258,8 @@ export function decodeParsed(
   options: DecodeOptions,
   problems?: StrictProblems,
 ): JsonObject {
-  checkKind(object, target, options.body);
+  if (target.custom === true) checkCustomKind(object, target, options);
+  else checkKind(object, target, options.body);
   const decoded = decodeAs(scheme, target, object, {
     fieldValidation: options.validation,
     problems,
@@ -252,6 +269,46 @@ export function decodeParsed(
   return object;
 }
 
+const noText = (field: string, value: Json): string =>
+  `couldn't get version/kind; json parse error: json: cannot unmarshal ${goValueName(value)} into Go struct field .${field} of type string`;
+
+/** A custom resource says itself what it is. Upstream reads all of them in the same way, and then looks whether it is one of this kind. */
+function checkCustomKind(object: JsonObject, target: DecodeTarget, options: DecodeOptions): void {
+  const { body } = options;
+  const fault = (why: string): StatusError =>
+    body === undefined ? new UndecodableError(target, why) : unrecognized(target, why, body);
+  const said = { kind: object['kind'] ?? '', apiVersion: object['apiVersion'] ?? '' };
+  for (const [field, value] of Object.entries(said))
+    if (typeof value !== 'string') throw fault(noText(field, value));
+  const { kind, apiVersion } = said as { kind: string; apiVersion: string };
+  const [first, second, more] = apiVersion.split('/');
+  if (more !== undefined) throw fault(`unexpected GroupVersion string: ${apiVersion}`);
+  const [group, version] = second === undefined ? ['', first!] : [first!, second];
+  if (kind === '') {
+    const missing = (text: string): string => `Object 'Kind' is missing in '${text}'`;
+    if (body !== undefined && options.validation !== 'Ignore') throw fault(missing(body.toString()));
+    const read = { kind: target.kind, version: apiVersion === '' ? target.version : version };
+    throw new UndecodableError({ ...target, ...read }, missing(options.json ?? goText(object)));
+  }
+  if (object['apiVersion'] === null)
+    throw new UndecodableError(
+      { ...target, version: '' },
+      '.apiVersion accessor error: <nil> is of the type <nil>, expected string',
+    );
+  const expected = apiVersionText(target);
+  const found = apiVersionText({ group, version });
+  if (found !== expected && body !== undefined)
+    throw badRequest(
+      `the API version in the data (${found}) does not match the expected API version (${expected})`,
+    );
+  if (found === '')
+    throw internalError(new Error("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
+  const faults = [];
+  if (kind !== target.kind) faults.push(invalid('kind', kind, `must be ${target.kind}`));
+  if (found !== expected) faults.push(invalid('apiVersion', apiVersion, `must be ${expected}`));
+  if (faults.length > 0) throw invalidObject({ group, kind }, nameOf(object), faults);
+}
+
 /** What is not named is taken from the path, as upstream. */
 function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | undefined): void {
   const expected = apiVersionText(target);
@@ -259,11 +316,7 @@ function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | unde
   const apiVersion = object['apiVersion'] || expected;
   if (typeof kind !== 'string' || typeof apiVersion !== 'string') {
     const [field, value] = typeof kind === 'string' ? ['apiVersion', apiVersion] : ['kind', kind];
-    throw unrecognized(
-      target,
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${typeof value} into Go struct field .${field} of type string`,
-      body,
-    );
+    throw unrecognized(target, noText(field, value), body);
   }
   // DeleteOptions and the like are known in every group.
   if (kind !== target.kind || (apiVersion !== expected && !target.type.includes('.meta.v1.'))) {
@@ -281,9 +334,6 @@ function checkKind(object: JsonObject, target: DecodeTarget, body: Buffer | unde
         `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
       );
     }
-    // As upstream, which reads every kind of custom resource in the same way, and then finds that it is none of this one.
-    if (target.custom === true && apiVersion === expected)
-      throw invalidObject({ group, kind }, nameOf(object), [invalid('kind', kind, `must be ${target.kind}`)]);
     throw badRequest(
       `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: converting (${version}.${kind}) to (${internalPackage(target.group)}.${target.kind}): unknown conversion`,
     );

@@ -1,5 +1,7 @@
 // A whole control plane over memory storage, without sockets: what integration tests talk to.
 import { createScheme } from '../../api/scheme.ts';
+import type { Scheme } from '../../apimachinery/declaration.ts';
+import { isObject } from '../../apimachinery/json-access.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse } from '../../apiserver/http.ts';
 import { wholeBody } from '../../apiserver/testing/whole-body.ts';
@@ -42,7 +44,10 @@ export interface TestControlPlane {
   readonly storage: Storage;
   readonly pki: Pki;
   readonly metrics: MetricsRegistry;
-  /** A request as the administrator, unless said otherwise. */
+  /**
+   * A request as the administrator, unless said otherwise. A custom resource may leave out what it is: the path says it.
+   * What is sent as bytes is sent as it is.
+   */
   ask(method: string, url: string, body?: unknown, options?: AskOptions): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -79,6 +84,28 @@ function requestOf(method: string, url: string, body: unknown, how: AskOptions):
   };
 }
 
+const customPath =
+  /^\/apis\/([^/?]+)\/([^/?]+)\/(?:namespaces\/[^/?]+\/)?([^/?]+)(?:\/[^/?]+(?:\/status)?)?(?:\?|$)/;
+
+/** The body with the kind that a server tells of the resource in the path, if the body names none and the kind is not built in. */
+async function withKind(
+  controlPlane: ControlPlane,
+  builtIn: Scheme,
+  { method, url, body }: { readonly method: string; readonly url: string; readonly body: unknown },
+): Promise<unknown> {
+  if ((method !== 'POST' && method !== 'PUT') || Buffer.isBuffer(body) || !isObject(body)) return body;
+  if (body['kind'] !== undefined && body['apiVersion'] !== undefined) return body;
+  const [, group = '', version = '', plural] = customPath.exec(url) ?? [];
+  if (plural === undefined || builtIn.resources().some((resource) => resource.group === group)) return body;
+  const told = await controlPlane.handle(requestOf('GET', `/apis/${group}/${version}`, undefined, {}));
+  if (told.status !== 200) return body;
+  const { resources } = JSON.parse((await wholeBody(told.body)).toString()) as {
+    resources: { readonly name: string; readonly kind: string }[];
+  };
+  const kind = resources.find(({ name }) => name === plural)?.kind;
+  return kind === undefined ? body : { apiVersion: `${group}/${version}`, kind, ...body };
+}
+
 export async function startTestControlPlane(
   options: Partial<ControlPlaneOptions> & { readonly storage?: Storage; readonly pki?: Pki } = {},
 ): Promise<TestControlPlane> {
@@ -93,8 +120,9 @@ export async function startTestControlPlane(
     ));
   const caches = await createCacheSource(storage, clock, { lifetimes: objectLifetimes() });
   const metrics = options.metrics ?? createMetrics();
+  const scheme = options.scheme ?? createScheme();
   const controlPlane = await createControlPlane({
-    scheme: createScheme(),
+    scheme,
     caches,
     clock,
     random: systemRandom,
@@ -114,7 +142,8 @@ export async function startTestControlPlane(
     pki,
     metrics,
     async ask(method, url, body, how = {}) {
-      const response = await controlPlane.handle(requestOf(method, url, body, how));
+      const sent = await withKind(controlPlane, scheme, { method, url, body });
+      const response = await controlPlane.handle(requestOf(method, url, sent, how));
       const bytes = await wholeBody(response.body);
       const text = bytes.toString();
       const isStream = response.status === 200 && url.includes('watch=');

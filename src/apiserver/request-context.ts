@@ -46,6 +46,9 @@ export class RequestContext {
   readonly auditAnnotations: Map<string, string> = new Map();
   /** Its body or its object is large: each step of it waits for a turn, so that others are served between two. */
   heavy = false;
+  /** Upstream's --request-timeout: what is no watch and no stream takes no longer, however slowly its answer is read. */
+  timeLimitMs = 60_000;
+  #signal: AbortSignal | undefined;
   #query: URLSearchParams | undefined;
   /** What writes its answer, if that is to be protobuf. */
   readonly protobuf: ProtobufEncoder | undefined;
@@ -53,6 +56,19 @@ export class RequestContext {
     this.request = request;
     this.#places = places;
     this.protobuf = protobuf;
+  }
+  /** Whether somebody still waits for the answer. */
+  get signal(): AbortSignal {
+    return this.#signal ?? this.request.signal;
+  }
+  /** Whether it waited for its connection's turn. */
+  get waited(): boolean {
+    return this.request.waited === true;
+  }
+  /** Its client waits no longer than that, and then `late` tells. */
+  endsWithin(ms: number, late: AbortSignal): void {
+    this.timeLimitMs = ms;
+    this.#signal = AbortSignal.any([this.request.signal, late]);
   }
   get query(): URLSearchParams {
     if (this.#query === undefined) {

@@ -19,18 +19,25 @@ export function parseGoDuration(text: string): number | undefined {
   return sum;
 }
 
-const units: ReadonlySet<string> = new Set(['ns', 'us', 'µs', 'μs', 'ms', 's', 'm', 'h']);
+const anyUnitMs: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ['us', 1e-3],
+  ['µs', 1e-3],
+  ['μs', 1e-3],
+  ...Object.entries(unitMs),
+]);
 const number = /(?:\d+(?:\.\d*)?|\.\d+)/y;
 const unit = /[^.\d]+/y;
 
-/** What Go says is wrong with one, a negative one or a finer one too; undefined: nothing. */
-export function goDurationFault(text: string): string | undefined {
+/** Milliseconds, of a negative one or a finer one too; what Go says is wrong with it, if something is. */
+export function readGoDuration(text: string): number | string {
   const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
-  if (unsigned === '0') return undefined;
+  if (unsigned === '0') return 0;
   const next = (pattern: RegExp, at: number): string => {
     pattern.lastIndex = at;
     return pattern.exec(unsigned)?.[0] ?? '';
   };
+  let sum = 0;
   let at = 0;
   do {
     const found = next(number, at);
@@ -38,11 +45,13 @@ export function goDurationFault(text: string): string | undefined {
     at += found.length;
     const named = next(unit, at);
     if (named === '') return `time: missing unit in duration ${JSON.stringify(text)}`;
-    if (!units.has(named))
+    const one = anyUnitMs.get(named);
+    if (one === undefined)
       return `time: unknown unit ${JSON.stringify(named)} in duration ${JSON.stringify(text)}`;
+    sum += Number(found) * one;
     at += named.length;
   } while (at < unsigned.length);
-  return undefined;
+  return text.startsWith('-') ? -sum : sum;
 }
 
 /** Of what is not negative. Finer than a nanosecond, or of a second and more than a microsecond, is rounded. */

@@ -232,3 +232,21 @@ test('a certificate of another authority, for another name or of nobody is not b
     await other.close();
   }
 });
+
+test('who waits a moment for a webhook that hangs has an answer then, and nothing was made', async () => {
+  await configure('validating');
+  const hangs = Promise.withResolvers<void>();
+  server.answers.set('/hook', async () => {
+    await hangs.promise;
+    return { allowed: true };
+  });
+  const late = await ask('POST', `${configMaps}?timeout=100ms`, { metadata: { name: 'late' } });
+  assert.equal(late.status, 504, late.text);
+  assert.equal(
+    late.message,
+    'Timeout: request did not complete within requested timeout - context deadline exceeded',
+  );
+  hangs.resolve();
+  server.answers.clear();
+  assert.equal((await ask('GET', `${configMaps}/late`)).status, 404);
+});

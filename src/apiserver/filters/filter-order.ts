@@ -44,7 +44,7 @@ export const filterOrder = (deps: FilterDependencies): readonly (readonly [strin
   ],
   ...(deps.audit === undefined ? [] : [['audit', auditFilter(deps.audit)] as const]),
   // Upstream has it before authentication: here the audit log tells of it as of all else.
-  ['request-timeout', requestTimeoutFilter],
+  ['request-timeout', requestTimeoutFilter(deps.clock)],
   ['impersonation', impersonationFilter(deps.authorizer, deps.clock)],
   ['priority-and-fairness', priorityAndFairnessFilter(deps.fairness)],
   ['authorization', authorizationFilter(deps.authorizer, deps.clock, authorizationMetrics(deps.metrics))],

@@ -102,6 +102,7 @@ test('a large answer has its place among its user’s requests until it is taken
       user: { name: 'tenant' },
       query: new URLSearchParams(),
       request,
+      timeLimitMs: 60_000,
     } as unknown as RequestContext;
     return filter(async () => ({ status: 200, headers: {}, body }))(context);
   };
@@ -131,6 +132,7 @@ async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (read
     user: { name: 'tenant' },
     query: new URLSearchParams(),
     request: {},
+    timeLimitMs: 60_000,
   } as unknown as RequestContext;
   const { body } = await serve(context);
   assert.ok(body !== undefined && isPullBody(body));
@@ -189,6 +191,7 @@ function beginning() {
       user: { name: 'tenant' },
       query: new URLSearchParams(),
       request: {},
+      timeLimitMs: 60_000,
     } as unknown as RequestContext);
   return { clock, begun, watch, seats };
 }

@@ -12,9 +12,6 @@ import { isLongRunning, type RequestInfo } from '../request-info.ts';
 import { textResponse } from '../response.ts';
 import type { Filter, Next } from './filter.ts';
 
-/** Upstream's --request-timeout: what is no watch and no stream takes no longer, however slowly its answer is read. */
-const requestTimeoutMs = 60_000;
-
 export interface FairnessDependencies {
   readonly flow: Pick<FlowControl, 'classify' | 'turn' | 'enter' | 'leave'>;
   readonly clock: Pick<Clock, 'timer' | 'monotonic'>;
@@ -32,12 +29,13 @@ const leastWaitMs = 1;
 async function entered(
   { flow, clock }: FairnessDependencies,
   classified: Classified,
-  { user, info, request, audit }: RequestContext,
+  context: RequestContext,
   width: number,
 ): ReturnType<FlowControl['enter']> {
-  if (audit === undefined) return flow.enter(classified, user, info, width, request);
+  const { user, info, audit } = context;
+  if (audit === undefined) return flow.enter(classified, user, info, width, context);
   const arrived = clock.monotonic();
-  const ticket = await flow.enter(classified, user, info, width, request);
+  const ticket = await flow.enter(classified, user, info, width, context);
   const waitedMs = clock.monotonic() - arrived;
   if (waitedMs >= leastWaitMs) audit.took('apf-queue-wait', waitedMs);
   return ticket;
@@ -107,8 +105,8 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
       }
       handedOn = true;
       // It is made while it is read: until then it has its seats.
-      if (!watch) return marked({ ...response, body: withDeadline(body, clock, leave) }, classified);
-      leaveWhenInitialized(body, clock, leave);
+      if (!watch) return marked({ ...response, body: withDeadline(body, context, clock, leave) }, classified);
+      leaveWhenInitialized(body, context, clock, leave);
       return marked({ ...response, body: new EndingBody(body, watching!) }, classified);
     } finally {
       if (!handedOn) {
@@ -125,6 +123,7 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
  */
 function leaveWhenInitialized(
   { initialized }: PullBody,
+  { timeLimitMs }: RequestContext,
   clock: Pick<Clock, 'timer'>,
   leave: () => void,
 ): void {
@@ -132,7 +131,7 @@ function leaveWhenInitialized(
     leave();
     return;
   }
-  const cancel = clock.timer(requestTimeoutMs, leave);
+  const cancel = clock.timer(timeLimitMs, leave);
   void initialized.then(() => {
     cancel();
     leave();
@@ -174,7 +173,12 @@ async function streamed(
 const nothing = (): void => {};
 
 /** A reader who takes a little now and then must not keep seats: after the request's time the answer is cut. */
-function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => void): PullBody {
+function withDeadline(
+  body: PullBody,
+  { timeLimitMs }: RequestContext,
+  clock: Pick<Clock, 'timer'>,
+  ended: () => void,
+): PullBody {
   let late = false;
   let waiting: (() => void) | undefined;
   const wake = (): void => {
@@ -182,7 +186,7 @@ function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => 
     waiting = undefined;
     call?.();
   };
-  const cancel = clock.timer(requestTimeoutMs, () => {
+  const cancel = clock.timer(timeLimitMs, () => {
     late = true;
     ended();
     // What it holds is given up, and who waits for a piece that does not come is cut, too.
@@ -197,7 +201,7 @@ function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => 
     stallMs: whole.stallMs,
     close: () => whole.close(),
     pull(maxBytes) {
-      if (late) throw new Error(`the answer was not read within ${requestTimeoutMs / 1000} s`);
+      if (late) throw new Error(`the answer was not read within ${timeLimitMs / 1000} s`);
       return whole.pull(maxBytes);
     },
     onReady(callback) {

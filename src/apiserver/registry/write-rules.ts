@@ -124,7 +124,7 @@ export function admissionRequest(
     get options() {
       return subject.requestOptions ?? optionsOf(context, subject.operation);
     },
-    signal: context.request.signal,
+    signal: context.signal,
     reinvocation: { wanted: false, again: false },
     atEnd: (listener) => void atEnd.push(listener),
     end: () => {

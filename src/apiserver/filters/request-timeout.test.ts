@@ -1,0 +1,63 @@
+// How long a client would wait: it has its answer by then, and what works on it is told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import type { ApiRequest, ApiResponse } from '../http.ts';
+import { RequestContext } from '../request-context.ts';
+import { requestTimeoutFilter } from './request-timeout.ts';
+
+const { signal } = new AbortController();
+
+function contextOf(query: string): RequestContext {
+  const url = `/api/v1/namespaces/default/configmaps?${query}`;
+  const context = new RequestContext({ method: 'GET', url, headers: {}, signal } as unknown as ApiRequest);
+  context.readInfo();
+  return context;
+}
+
+test('who waits a shorter time than the server does is told when it is over, and so is who works on the answer', async () => {
+  const clock = new FakeClock();
+  const answer = Promise.withResolvers<ApiResponse>();
+  const context = contextOf('timeout=1s');
+  const served = requestTimeoutFilter(clock)(() => answer.promise)(context);
+  clock.advance(999);
+  assert.equal(context.signal.aborted, false);
+  clock.advance(1);
+  assert.equal(context.signal.aborted, true);
+  await assert.rejects(served, {
+    code: 504,
+    message: 'Timeout: request did not complete within requested timeout - context deadline exceeded',
+  });
+  let closed = false;
+  const close = (): void => {
+    closed = true;
+  };
+  const body = { pull: () => undefined, onReady: () => {}, close };
+  answer.resolve({ status: 200, headers: {}, body });
+  await answer.promise;
+  assert.equal(closed, true);
+});
+
+test('an answer that is there in time is the answer, and what is left of the time is for reading it', async () => {
+  const clock = new FakeClock();
+  const context = contextOf('timeout=1s');
+  const response: ApiResponse = { status: 200, headers: {}, body: undefined };
+  assert.equal(await requestTimeoutFilter(clock)(async () => response)(context), response);
+  clock.advance(2000);
+  assert.equal(context.signal.aborted, false);
+  assert.equal(context.timeLimitMs, 1000);
+});
+
+test('no time, a longer one than the server has, and that of a watch change nothing', async () => {
+  const clock = new FakeClock();
+  for (const query of ['timeout=0', 'timeout=-1s', 'timeout=', 'timeout=2m', 'timeout=1s&watch=true', 'x']) {
+    const context = contextOf(query);
+    const answer = Promise.withResolvers<ApiResponse>();
+    const served = requestTimeoutFilter(clock)(() => answer.promise)(context);
+    clock.advance(59_000);
+    assert.equal(context.timeLimitMs, 60_000, query);
+    assert.equal(context.signal, signal, query);
+    answer.resolve({ status: 200, headers: {}, body: undefined });
+    assert.equal((await served).status, 200, query);
+  }
+});

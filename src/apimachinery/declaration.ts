@@ -81,6 +81,8 @@ export interface Strategy<T = JsonObject> {
   holdsDeletion?(object: T): boolean;
   /** What an object that waits for its deletion shows: a namespace is Terminating. */
   prepareForDelete?(object: T): void;
+  /** False when a deletion that waits is told by its time alone: no new generation, no seconds of grace. Default true. */
+  readonly countsDeletion?: boolean;
   /** Default of `propagationPolicy` when the request names none. Default 'background'. */
   readonly defaultGarbageCollection?: 'orphan' | 'background';
   /** True when DELETE answers with the object (pods, services, claims …) instead of a Status. */

@@ -325,3 +325,80 @@ test('a definition that keeps failing does not put off the next try of another',
   clock.advance(499);
   await tried(3, 2);
 });
+
+test('what the server says of a definition is its own, and a deletion is told by its time alone, as upstream', async () => {
+  await define(cluster, 'plums', 'Plum');
+  const plums = `${crds}/plums.test.example.com`;
+  interface Owned {
+    metadata: {
+      generation: number;
+      deletionTimestamp?: string;
+      deletionGracePeriodSeconds?: number;
+      managedFields: { manager: string; operation: string; subresource?: string; fieldsV1: object }[];
+    };
+  }
+  const metadataOf = async (): Promise<Owned['metadata']> =>
+    ((await cluster.ask('GET', plums)).body as unknown as Owned).metadata;
+  const condition = {
+    '.': {},
+    'f:lastTransitionTime': {},
+    'f:message': {},
+    'f:reason': {},
+    'f:status': {},
+    'f:type': {},
+  };
+  const before = await metadataOf();
+  const ofServer = before.managedFields.filter(({ manager }) => manager === 'kube-apiserver');
+  assert.deepEqual(
+    ofServer.map(({ operation, subresource, fieldsV1 }) => ({ operation, subresource, fieldsV1 })),
+    [
+      {
+        operation: 'Update',
+        subresource: 'status',
+        fieldsV1: {
+          'f:status': {
+            'f:acceptedNames': { 'f:kind': {}, 'f:listKind': {}, 'f:plural': {}, 'f:singular': {} },
+            'f:conditions': {
+              'k:{"type":"Established"}': condition,
+              'k:{"type":"NamesAccepted"}': condition,
+            },
+          },
+        },
+      },
+    ],
+  );
+  await cluster.ask('PATCH', plums, { metadata: { finalizers: ['test.example.com/held'] } }, merge);
+  const { body } = await cluster.ask('DELETE', plums);
+  const { metadata } = body as unknown as Owned;
+  assert.equal(typeof metadata.deletionTimestamp, 'string');
+  assert.equal(metadata.deletionGracePeriodSeconds, undefined);
+  assert.equal(metadata.generation, before.generation);
+  await cluster.ask('PATCH', plums, { metadata: { finalizers: null } }, merge);
+});
+
+test('a prefix is held to the rule of names as well, though a name was given', async () => {
+  await define(cluster, 'figs', 'Fig');
+  const rule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  const refused = (prefix: string): string => `metadata.generateName: Invalid value: "${prefix}": ${rule}`;
+  const fig = (metadata: object) => cluster.ask('POST', path('figs'), { metadata });
+  for (const prefix of ['Bad_', 'a.', '-']) {
+    const { status, message } = await fig({ name: 'fig', generateName: prefix });
+    assert.equal(status, 422);
+    assert.equal(message, `Fig.test.example.com "fig" is invalid: ${refused(prefix)}`);
+    const map = await cluster.ask('POST', '/api/v1/namespaces/default/configmaps', {
+      metadata: { name: 'fig', generateName: prefix },
+    });
+    assert.equal(map.message, `ConfigMap "fig" is invalid: ${refused(prefix)}`);
+  }
+  assert.equal((await fig({ name: 'fig', generateName: 'fig-' })).status, 201);
+  assert.equal((await fig({ generateName: 'fig-' })).status, 201);
+  const named = await cluster.ask('POST', crds, {
+    ...definition('dates', 'Date'),
+    metadata: { name: 'dates.test.example.com', generateName: 'dates-' },
+  });
+  assert.equal(
+    named.message,
+    'CustomResourceDefinition.apiextensions.k8s.io "dates.test.example.com" is invalid: metadata.generateName: Invalid value: "dates-": must be spec.names.plural+"."+spec.group',
+  );
+});

@@ -1,13 +1,13 @@
 // The strategy that the server sees: a kind's own rules, joined with those of names and of the schema.
 import type { JsonObject, Strategy } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
-import { invalid } from '../../apimachinery/field-error.ts';
-import { nameOf } from '../../apimachinery/json-access.ts';
+import { obj } from '../../apimachinery/json-access.ts';
 import type { BehaviourOf } from '../../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
 import { staticDefaults } from '../../apimachinery/schema-decode.ts';
 import { newErrors } from '../../apimachinery/validation/checks.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
+import { ruledNames } from '../../apimachinery/validation/object-meta.ts';
 import { schemaErrors } from '../../apimachinery/validation/schema-rules.ts';
 
 export function strategyOf(
@@ -18,10 +18,6 @@ export function strategyOf(
 ): Strategy {
   const own = behaviour.strategy ?? {};
   const nameRule = behaviour.nameRule ?? dnsSubdomain;
-  const nameErrors = (object: JsonObject): FieldError[] => {
-    const name = nameOf(object);
-    return name === '' ? [] : nameRule(name).map((why) => invalid('metadata.name', name, why));
-  };
   /** What the schema says of fields that the kind's own rules have not spoken of. */
   const complete = (errors: readonly FieldError[], object: JsonObject): FieldError[] => {
     const missed = schemaErrors(plans, type, object);
@@ -38,7 +34,10 @@ export function strategyOf(
     validate: (object) =>
       behaviour.virtual
         ? (own.validate?.(object) ?? [])
-        : [...nameErrors(object), ...complete(own.validate?.(object) ?? [], object)],
+        : [
+            ...ruledNames(obj(object['metadata']), nameRule),
+            ...complete(own.validate?.(object) ?? [], object),
+          ],
     validateUpdate(object, old, context) {
       const change = own.validateUpdate?.(object, old, context) ?? [];
       if (context.subresource !== '') return change;

@@ -7,7 +7,7 @@ import { forbidden, invalid, required, tooLong, tooMany } from '../field-error.t
 import { isKnownFinalizer } from '../finalizers.ts';
 import { obj, objs, str, strs } from '../json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../labels.ts';
-import { dnsLabel } from './names.ts';
+import { dnsLabel, type NameRule } from './names.ts';
 
 /** As upstream's TotalAnnotationSizeLimitB. Upstream has no such limit of labels: there etcd refuses what is large. */
 const maxAnnotationBytes = 256 * 1024;
@@ -95,6 +95,16 @@ function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] 
     }
   }
   return errors;
+}
+
+/** A prefix is held to the rule of names as well, though another name was given; a dash at its end is no end. */
+export function ruledNames(meta: JsonObject, nameRule: NameRule): FieldError[] {
+  const [name, prefix] = [str(meta['name']), str(meta['generateName'])];
+  const begun = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
+  return [
+    ...(prefix === '' ? [] : nameRule(begun)).map((why) => invalid('metadata.generateName', prefix, why)),
+    ...(name === '' ? [] : nameRule(name)).map((why) => invalid('metadata.name', name, why)),
+  ];
 }
 
 /** Upstream's ValidateObjectMeta. The kind's own name rule comes on top, in its strategy. Labels and annotations may be thousands. */

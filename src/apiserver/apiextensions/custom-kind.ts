@@ -9,9 +9,9 @@ import type {
   SubresourceDeclaration,
 } from '../../apimachinery/declaration.ts';
 import { compareVersions } from '../../apimachinery/discovery/groups.ts';
-import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
+import type { FieldError } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
-import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { isObject, meta, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
 import { Correlated, type Stopwatch } from '../../apimachinery/structural/correlated.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
@@ -27,6 +27,7 @@ import {
 import { repeatedItems } from '../../apimachinery/structural/unique-items.ts';
 import { validateStructural } from '../../apimachinery/structural/validate.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
+import { ruledNames } from '../../apimachinery/validation/object-meta.ts';
 import type { Ending } from '../../base/ending.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
 import { loadOnce } from '../../base/load-once.ts';
@@ -97,9 +98,7 @@ function createErrors(
 ): FieldError[] {
   return [
     // That there is none is said of every kind.
-    ...(nameOf(object) === '' ? [] : dnsSubdomain(nameOf(object))).map((why) =>
-      invalid('metadata.name', nameOf(object), why),
-    ),
+    ...ruledNames(obj(object['metadata']), dnsSubdomain),
     ...validateStructural(object, schema),
     ...(scale === undefined ? [] : scaleErrors(object, scale, false)),
     ...embeddedErrors(object, schema),

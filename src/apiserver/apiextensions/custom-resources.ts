@@ -12,6 +12,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { type RestHandler, restKey } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
+import type { WriteOptions } from '../registry/stored-resource.ts';
 import type { ApiServer } from '../server.ts';
 import { AcceptedNames } from './accepted-names.ts';
 import { converterOf } from './conversion/converter-of.ts';
@@ -63,6 +64,9 @@ function schemasOf(crd: JsonObject): string {
 
 const storedVersionOf = (crd: JsonObject): string =>
   str(objs(obj(crd['spec'])['versions']).find(({ storage }) => storage === true)?.['name']);
+
+/** As upstream, where the server writes them as a client of itself. */
+const statusWrite: Partial<WriteOptions> = { subresource: 'status', fieldManager: 'kube-apiserver' };
 
 /** After the write of a definition failed; less and less often. */
 const retryBackoff: Backoff = { firstMs: 500, longestMs: 60_000 };
@@ -310,7 +314,7 @@ export class CustomResources {
       '',
       name,
       (current) => ({ ...current!, status: terminatingStatus(current!, { reason, message, now }) }),
-      { subresource: 'status' },
+      statusWrite,
     );
     if (written.revision !== this.#served.get(name)?.revision) this.#read(name);
   }
@@ -321,7 +325,7 @@ export class CustomResources {
       '',
       nameOf(crd),
       (current) => ({ ...current!, status: this.#statusOf(current!) }),
-      { subresource: 'status' },
+      statusWrite,
     );
     this.#read(nameOf(crd));
   }

@@ -162,7 +162,7 @@ function planDeletion(store: StoredResource, object: JsonObject, request: Delete
   else metadata['finalizers'] = finalizers;
   if (finalizers.length > 0 || strategy.holdsDeletion?.(object) === true) {
     const wasDeleting = deleting;
-    if (!mark) markAsDeleting(metadata, now);
+    if (!mark) markAsDeleting(metadata, now, strategy.countsDeletion !== false);
     else if (grace === 0) metadata['deletionGracePeriodSeconds'] = 0;
     strategy.prepareForDelete?.(object);
     return { action: wasDeleting && !changed && !mark ? 'nothing' : 'mark', object };
@@ -172,9 +172,10 @@ function planDeletion(store: StoredResource, object: JsonObject, request: Delete
 }
 
 /** Without grace: the object waits for its finalizers only. */
-function markAsDeleting(metadata: JsonObject, now: number): void {
+function markAsDeleting(metadata: JsonObject, now: number, counts: boolean): void {
   if (metadata['deletionTimestamp'] === undefined) {
     metadata['deletionTimestamp'] = rfc3339(now);
+    if (!counts) return;
     if (num(metadata['generation']) > 0) metadata['generation'] = num(metadata['generation']) + 1;
   }
   metadata['deletionGracePeriodSeconds'] = 0;

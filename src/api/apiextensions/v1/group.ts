@@ -47,6 +47,7 @@ export const apiextensionsV1: GroupBehaviours<{ customresourcedefinitions: Custo
       },
       // The objects go first; who serves them takes the finalizer away.
       holdsDeletion: (o) => !isTerminating(o),
+      countsDeletion: false,
       prepareForDelete(o) {
         const metadata = ensured(o, 'metadata');
         const finalizers = metadata.finalizers ?? [];

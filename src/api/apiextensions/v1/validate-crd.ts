@@ -57,12 +57,13 @@ export const validateCustomResourceDefinitionStatus = (crd: Crd): Errors =>
   namesErrors('status.acceptedNames', crd.status?.acceptedNames ?? {});
 
 function nameErrors(crd: Crd): Errors {
-  const name = crd.metadata?.name ?? '';
   const wanted = `${crd.spec?.names?.plural ?? ''}.${crd.spec?.group ?? ''}`;
   // That there is none is said of every kind.
-  return name === '' || name === wanted
-    ? []
-    : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
+  return (['generateName', 'name'] as const).flatMap((field) => {
+    const said = crd.metadata?.[field] ?? '';
+    const why = 'must be spec.names.plural+"."+spec.group';
+    return said === '' || said === wanted ? [] : [invalid(`metadata.${field}`, said, why)];
+  });
 }
 
 /** A version in which objects may be stored can't go. */

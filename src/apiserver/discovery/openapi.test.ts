@@ -75,3 +75,35 @@ test('a group that goes while its document is awaited has none', async () => {
   assert.equal(await answer, undefined);
   assert.equal(await ask(scheme, '/openapi/v3/apis/batch/v1'), undefined);
 });
+
+test('a document is sent in a form that was asked for, or not at all', async () => {
+  const scheme = observedScheme();
+  const json = 'application/json';
+  const short = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+  const old = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+  const cases: readonly (readonly [string, string | undefined])[] = [
+    ['', json],
+    ['*/*', json],
+    ['application/*', json],
+    [short, short],
+    [old, short],
+    [`${short};q=0.5, ${json}`, json],
+    [`${json};q=0.5, ${short}`, short],
+    ['text/html, */*;q=0.1', json],
+    ['application/yaml', undefined],
+    ['text/html', undefined],
+    ['application/vnd.kubernetes.protobuf', undefined],
+  ];
+  const answered = async (path: string, accept: string): Promise<readonly [unknown, unknown]> => {
+    const answer = await ask(scheme, path, accept === '' ? {} : { accept });
+    return [answer?.status, answer?.headers?.['content-type']];
+  };
+  for (const [accept, type] of cases) {
+    const v2 = [type === undefined ? 406 : 200, type];
+    assert.deepEqual(await answered('/openapi/v2', accept), v2, accept);
+    const v3 = type === undefined || accept === short || accept === old ? [406, undefined] : [200, json];
+    assert.deepEqual(await answered('/openapi/v3/apis/apps/v1', accept), v3, accept);
+    // The index has one form, and nobody is asked.
+    assert.deepEqual(await answered('/openapi/v3', accept), [200, json], accept);
+  }
+});

@@ -1,6 +1,7 @@
 // Serves the OpenAPI documents, named by their content.
 import type { Scheme } from '../../apimachinery/declaration.ts';
 import { openApiV2MediaType } from '../../apimachinery/openapi/v2-protobuf.ts';
+import { parseAccept } from '../accept.ts';
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import { bytesResponse } from '../response.ts';
@@ -9,10 +10,31 @@ import { type Document, OpenApiDocuments } from './openapi-documents.ts';
 
 const kept = new WeakMap<Scheme, OpenApiDocuments>();
 
-const shortTypes: readonly string[] = [
-  openApiV2MediaType,
-  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
-];
+type Form = 'json' | 'protobuf';
+const formsOfV2: ReadonlyMap<string, Form> = new Map([
+  ['application/json', 'json'],
+  ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'protobuf'],
+  [openApiV2MediaType, 'protobuf'],
+]);
+/** Here its protobuf form is not made: whoever asks for that has JSON, and is told so. */
+const formsOfV3: ReadonlyMap<string, Form> = new Map([
+  ['application/json', 'json'],
+  ['application/com.github.proto-openapi.spec.v3.v1.0+protobuf', 'json'],
+  ['application/com.github.proto-openapi.spec.v3@v1.0+protobuf', 'json'],
+]);
+
+/** Upstream's handlers look for the first that fits, in an order of clauses that weighs nothing out. */
+function formFor(header: string, forms: ReadonlyMap<string, Form>): Form | undefined {
+  for (const { type, subType } of parseAccept(header === '' ? '*/*' : header))
+    for (const [name, form] of forms) {
+      const [knownType, known] = name.split('/', 2);
+      if ((type === '*' || type === knownType) && (subType === '*' || subType === known)) return form;
+    }
+  return undefined;
+}
+
+/** They say no more than that. */
+const notAcceptable: ApiResponse = { status: 406, headers: { vary: 'Accept' }, body: undefined };
 
 export async function openApiResponse(
   context: RequestContext,
@@ -24,15 +46,17 @@ export async function openApiResponse(
   const documents = kept.get(scheme) ?? new OpenApiDocuments(scheme, info, config.removedGroupVersions);
   kept.set(scheme, documents);
   if (path === '/openapi/v2') {
-    const accept = context.header('accept');
+    const form = formFor(context.header('accept'), formsOfV2);
+    if (form === undefined) return notAcceptable;
     const elsewhere = config.aggregator?.openApiV2();
-    return shortTypes.some((type) => accept.includes(type))
+    return form === 'protobuf'
       ? withTag(context, await documents.v2('protobuf', elsewhere), openApiV2MediaType)
       : withTag(context, await documents.v2('json', elsewhere));
   }
   if (path === '/openapi/v3')
     return withTag(context, await documents.v3Index(config.aggregator?.openApiV3()));
   if (!path.startsWith('/openapi/v3/')) return undefined;
+  if (formFor(context.header('accept'), formsOfV3) === undefined) return notAcceptable;
   const name = path.slice('/openapi/v3/'.length);
   const converted = config.aggregator?.convertedV3(name);
   if (converted !== undefined) return withTag(context, await converted());

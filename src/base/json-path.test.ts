@@ -53,7 +53,8 @@ test('what is not there is no value, and nothing of a prototype is ever found', 
 });
 
 test('a path that can not be read is an error', () => {
-  for (const path of ['.a[', '.a[?(', '.a[?(@.b)]extra[']) assert.throws(() => parseJsonPath(path), path);
+  for (const path of ['.a[', '.a[?(', '.a[?(@.b)]extra[', '....a', '..*'])
+    assert.throws(() => parseJsonPath(path), path);
 });
 
 test('the first of many is found without looking at the others, and not at any price', () => {
@@ -68,4 +69,16 @@ test('the first of many is found without looking at the others, and not at any p
   assert.equal(few.left, 0, 'nothing is left');
   assert.equal(parseJsonPath('.spec').first(value, few), undefined);
   assert.equal(parseJsonPath('.spec[?(@.name!="n0")].name').first(value, { left: 1_500 }), undefined);
+});
+
+test('two dots lead to whatever has the name, at any depth, and to all that holds something', () => {
+  assert.deepEqual(find('..name'), ['n', 'x', 'y']);
+  assert.deepEqual(find('.spec..port'), [1, 2]);
+  assert.deepEqual(find('...name'), find('..name'));
+  assert.deepEqual(find('..list[1].name'), ['y']);
+  assert.deepEqual(find('..conditions[?(@.type=="Ready")].status'), ['True']);
+  assert.deepEqual(find('.metadata..'), [object.metadata, object.metadata.annotations]);
+  assert.deepEqual(find('..missing'), []);
+  const looks = { left: 5 };
+  assert.equal(parseJsonPath('..name').first(object, looks), undefined);
 });

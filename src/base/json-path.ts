@@ -1,9 +1,11 @@
-// The part of JSONPath that printer columns and selectable fields use: names, indices, slices, several of them, wildcards and filters.
+// The part of JSONPath that printer columns and selectable fields use: names, indices, slices, several of them, wildcards, filters and what is at any depth.
 
 type Step =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
+  /** `..`: itself and all that it holds, but for what holds nothing. */
+  | { readonly kind: 'any depth' }
   | { readonly kind: 'slice'; readonly from: number; readonly to: number | undefined; readonly by: number }
   | { readonly kind: 'several'; readonly steps: readonly Step[] }
   | {
@@ -110,7 +112,13 @@ function stepsOf(text: string): Step[] {
       i = end + 1;
       continue;
     }
-    if (text[i] === '.') i++;
+    if (text.startsWith('..', i)) {
+      if (steps.at(-1)?.kind === 'any depth') throw new Error('invalid multiple recursive descent');
+      steps.push({ kind: 'any depth' });
+      i += 2;
+      if (text[i] === '*') throw new Error('unrecognized character in action: *');
+      if (text[i] === '.' || text[i] === '[') continue;
+    } else if (text[i] === '.') i++;
     let name = '';
     while (i < text.length && text[i] !== '.' && text[i] !== '[') {
       if (text[i] === '\\' && i + 1 < text.length) i++;
@@ -140,6 +148,8 @@ function take(step: Step, value: unknown, looks: Looks): unknown[] {
     }
     case 'all':
       return members(value, looks);
+    case 'any depth':
+      return everyHolder(value, looks);
     case 'slice': {
       if (!Array.isArray(value)) return [];
       looks.left -= value.length;
@@ -155,6 +165,21 @@ function take(step: Step, value: unknown, looks: Looks): unknown[] {
         (item) => walk(step.path, 0, item, looks, step.holds) !== step.negated,
       );
   }
+}
+
+/** Each before what it holds. */
+function everyHolder(value: object, looks: Looks): object[] {
+  const holders: object[] = [];
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0 && looks.left > 0) {
+    const one = waiting.pop();
+    if (typeof one !== 'object' || one === null) continue;
+    const held = members(one, looks);
+    if (held.length === 0) continue;
+    holders.push(one);
+    for (let i = held.length - 1; i >= 0; i--) waiting.push(held[i]);
+  }
+  return holders;
 }
 
 function members(value: object, looks: Looks): unknown[] {

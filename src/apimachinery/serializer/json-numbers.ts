@@ -6,9 +6,13 @@ import { DecodeError } from '../schema-errors.ts';
 
 interface RawJson {
   rawJSON(text: string): object;
+  isRawJSON(value: unknown): boolean;
 }
 const int64Min = -(2n ** 63n);
 export const int64Max: bigint = 2n ** 63n - 1n;
+
+/** What stands for a bigint while it is written. */
+export const isRawJson = (value: unknown): boolean => (JSON as unknown as RawJson).isRawJSON(value);
 
 // JSON.stringify refuses a bigint unless it says how it is written: as its digits.
 Object.defineProperty(BigInt.prototype, 'toJSON', {

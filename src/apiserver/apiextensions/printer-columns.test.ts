@@ -36,3 +36,23 @@ test('the last of a list is found by a slice', () => {
     'Running',
   );
 });
+
+test('a column of numbers has floats, one of integers has none that do not fit, and integers in an object keep their digits', () => {
+  const large = 2n ** 53n + 1n;
+  assert.equal(cell('number', large as unknown as Json), 2 ** 53);
+  assert.equal(cell('integer', large as unknown as Json), large);
+  assert.equal(cell('integer', 1e21), -(2n ** 63n));
+  assert.equal(cell('integer', -1.5), -1);
+  assert.equal(cell('string', { n: large as unknown as Json, f: 1e6 }), '{"f":1000000,"n":9007199254740993}');
+});
+
+test('the path of a column may lead to any depth; with one that can not be read the columns end', () => {
+  assert.equal(cell('string', { deep: [{ x: 'found' }] }, '..x'), 'found');
+  const [good, bad] = ['.spec.a', '....a'].map((jsonPath) => ({ name: jsonPath, type: 'string', jsonPath }));
+  const { columns, row } = printerColumns({ additionalPrinterColumns: [good, bad, good] as Json[] });
+  assert.deepEqual(
+    columns.map(({ name }) => name),
+    ['Name', '.spec.a'],
+  );
+  assert.deepEqual(row({ metadata: { name: 'one' }, spec: { a: 'b' } }, now), ['one', 'b']);
+});

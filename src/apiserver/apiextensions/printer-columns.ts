@@ -3,6 +3,7 @@ import type { ColumnDefinition, Json, JsonObject } from '../../apimachinery/decl
 import { goNumber } from '../../apimachinery/field-error.ts';
 import { ageOf } from '../../apimachinery/human-duration.ts';
 import { nameOf, num, objs, str } from '../../apimachinery/json-access.ts';
+import { isRawJson } from '../../apimachinery/serializer/json-numbers.ts';
 import { htmlSafe } from '../../base/html-safe-json.ts';
 import { type JsonPath, parseJsonPath } from '../../base/json-path.ts';
 import { readRfc3339 } from '../../base/rfc3339.ts';
@@ -40,12 +41,12 @@ function pathOf(text: string): JsonPath | undefined {
 
 interface OwnColumn {
   readonly definition: ColumnDefinition;
-  readonly path: JsonPath | undefined;
+  readonly path: JsonPath;
 }
 
 /** As Go's encoder writes what it has as maps: by their keys. */
 const sorted = (_: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJson(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value;
 
@@ -61,6 +62,10 @@ function ageCell(value: string, now: number): string {
   return typeof readRfc3339(value) === 'number' ? ageOf(value, now) : '<invalid>';
 }
 
+/** As Go makes an integer of a float on amd64: the least of all where it has no room. */
+const asInt64 = (value: number): Json =>
+  Math.abs(value) < 2 ** 63 ? Math.trunc(value) : (-(2n ** 63n) as unknown as Json);
+
 /** The first value that the path finds; as upstream, the column's type decides how it is shown. */
 function cell(type: string, value: unknown, now: number): Json {
   if (value === undefined) return null;
@@ -72,10 +77,10 @@ function cell(type: string, value: unknown, now: number): Json {
       return typeof value === 'bigint'
         ? (value as unknown as Json)
         : typeof value === 'number'
-          ? Math.trunc(value)
+          ? asInt64(value)
           : null;
     case 'number':
-      return typeof value === 'number' || typeof value === 'bigint' ? (value as Json) : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     default:
@@ -95,7 +100,7 @@ function cellsOf(columns: readonly OwnColumn[], object: JsonObject, now: number)
   const looks = { left: looksOfRow };
   let shown = 0;
   return columns.map(({ definition, path }) => {
-    const value = shown > textOfRow ? undefined : path?.first(object, looks);
+    const value = shown > textOfRow ? undefined : path.first(object, looks);
     const made = cell(definition.type, value, now);
     if (typeof made === 'string') shown += made.length;
     return made;
@@ -104,18 +109,20 @@ function cellsOf(columns: readonly OwnColumn[], object: JsonObject, now: number)
 
 export function printerColumns(version: JsonObject): PrinterColumns {
   const asked = objs(version['additionalPrinterColumns']);
-  const own = (asked.length === 0 ? [ageColumn] : asked).map(
-    (column): OwnColumn => ({
-      definition: {
-        name: str(column['name']),
-        type: str(column['type']),
-        format: str(column['format']),
-        priority: num(column['priority']),
-        description: str(column['description']) || undescribed(str(column['jsonPath'])),
-      },
-      path: pathOf(str(column['jsonPath'])),
-    }),
-  );
+  const own: OwnColumn[] = [];
+  for (const column of asked.length === 0 ? [ageColumn] : asked) {
+    const path = pathOf(str(column['jsonPath']));
+    // As upstream: neither this one is shown nor those after it.
+    if (path === undefined) break;
+    const definition = {
+      name: str(column['name']),
+      type: str(column['type']),
+      format: str(column['format']),
+      priority: num(column['priority']),
+      description: str(column['description']) || undescribed(str(column['jsonPath'])),
+    };
+    own.push({ definition, path });
+  }
   return {
     columns: [nameColumn, ...own.map((c) => c.definition)],
     row: (object, now) => [nameOf(object), ...cellsOf(own, object, now)],

@@ -10,9 +10,8 @@ export const requestTimeoutFilter =
   (clock: Pick<Clock, 'timer'>): Filter =>
   (next) =>
   (context) => {
-    const isAsked = context.request.url.includes('timeout=') && !isLongRunning(context.info);
-    const asked = (isAsked && context.query.get('timeout')) || '0';
-    const ms = readGoDuration(asked);
+    if (!context.request.url.includes('timeout=') || isLongRunning(context.info)) return next(context);
+    const ms = readGoDuration(context.query.get('timeout') || '0');
     if (typeof ms === 'string') throw badRequest(`invalid timeout specified in the request URL - ${ms}`);
     if (ms <= 0 || ms >= context.timeLimitMs) return next(context);
     const late = new AbortController();

@@ -1,6 +1,7 @@
 // A gRPC client over a unix socket: unary calls and server streams, with deadlines, bounds and errors that carry a code.
 import {
   type ClientReadableStream,
+  connectivityState,
   credentials,
   Client as GrpcJsClient,
   Metadata,
@@ -87,22 +88,14 @@ export function createGrpcClient(
   address: string,
   maxBytes: number = maxGrpcMessageBytes,
 ): GrpcClient {
-  const client = new GrpcJsClient(address, credentials.createInsecure(), {
-    'grpc.max_receive_message_length': maxBytes,
-    'grpc.max_send_message_length': maxBytes,
-    'grpc.enable_http_proxy': 0,
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.min_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 1000,
-    // A unix socket has no host name; containerd refuses an escaped path as :authority.
-    'grpc.default_authority': 'localhost',
-  });
+  const connections = new Connections(address, maxBytes);
   return {
     unary: (method, request, { timeoutMs, signal, headers = {}, waitForReady = false }) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted();
         const metadata = Metadata.fromHttp2Headers(headers);
         metadata.setOptions({ waitForReady });
+        const { client, done } = connections.begin();
         const call = client.makeUnaryRequest(
           method.path,
           (value) => method.encode(value),
@@ -112,6 +105,7 @@ export function createGrpcClient(
           { deadline: clock.now() + timeoutMs },
           (error, value) => {
             signal?.removeEventListener('abort', cancel);
+            done(error?.code === status.DEADLINE_EXCEEDED);
             if (error) reject(signal?.aborted ? signal.reason : failureOf(method.path, error));
             else resolve(value!);
           },
@@ -120,16 +114,85 @@ export function createGrpcClient(
         signal?.addEventListener('abort', cancel, { once: true });
       }),
     serverStream: (method, request, signal, headers = {}) =>
-      readStream(client, method, request, signal, headers),
+      readStream(connections.now, method, request, signal, headers),
     ready: (timeoutMs) =>
       new Promise((resolve, reject) =>
-        client.waitForReady(clock.now() + timeoutMs, (error) =>
+        connections.now.waitForReady(clock.now() + timeoutMs, (error) =>
           error ? reject(new GrpcError('', 'Unavailable', `${address}: ${error.message}`)) : resolve(),
         ),
       ),
-    close: () => client.close(),
+    close: () => connections.close(),
   };
 }
+
+interface CountedClient {
+  readonly client: GrpcJsClient;
+  calls: number;
+}
+
+/**
+ * The library waits for ever for a server that took a connection and says nothing on it, whoever listens at the address
+ * meanwhile: when a call's time is over and there is still no answer to the connection, the next call makes another one.
+ */
+class Connections {
+  readonly #address: string;
+  readonly #maxBytes: number;
+  #current: CountedClient;
+  /** Also those that only end their calls. */
+  readonly #open = new Set<CountedClient>();
+
+  constructor(address: string, maxBytes: number) {
+    this.#address = address;
+    this.#maxBytes = maxBytes;
+    this.#current = this.#another();
+  }
+
+  get now(): GrpcJsClient {
+    return this.#current.client;
+  }
+
+  begin(): { readonly client: GrpcJsClient; readonly done: (isLate: boolean) => void } {
+    const used = this.#current;
+    used.calls++;
+    const done = (isLate: boolean): void => {
+      used.calls--;
+      if (isLate && used === this.#current && this.#open.has(used) && isConnecting(used))
+        this.#current = this.#another();
+      if (used !== this.#current && used.calls === 0) this.#end(used);
+    };
+    return { client: used.client, done };
+  }
+
+  close(): void {
+    for (const one of this.#open) this.#end(one);
+  }
+
+  #another(): CountedClient {
+    const client = new GrpcJsClient(this.#address, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': this.#maxBytes,
+      'grpc.max_send_message_length': this.#maxBytes,
+      'grpc.enable_http_proxy': 0,
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.min_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 1000,
+      // Clients of one address share connections otherwise: also that one on which nobody answers.
+      'grpc.use_local_subchannel_pool': 1,
+      // A unix socket has no host name; containerd refuses an escaped path as :authority.
+      'grpc.default_authority': 'localhost',
+    });
+    const made = { client, calls: 0 };
+    this.#open.add(made);
+    return made;
+  }
+
+  #end(one: CountedClient): void {
+    this.#open.delete(one);
+    one.client.close();
+  }
+}
+
+const isConnecting = ({ client }: CountedClient): boolean =>
+  client.getChannel().getConnectivityState(false) === connectivityState.CONNECTING;
 
 /** The same connection; each call of it has these headers, too. */
 export const withHeaders = (client: GrpcClient, headers: Headers): GrpcClient => ({

@@ -82,3 +82,10 @@ test('two dots lead to whatever has the name, at any depth, and to all that hold
   const looks = { left: 5 };
   assert.equal(parseJsonPath('..name').first(object, looks), undefined);
 });
+
+test('filters within filters are read as deep as somebody writes them, and no deeper', () => {
+  const nested = (depth: number): string => `.spec.list${'[?(@.list'.repeat(depth)}${')]'.repeat(depth)}`;
+  assert.doesNotThrow(() => parseJsonPath(nested(32)));
+  for (const depth of [33, 200_000])
+    assert.throws(() => parseJsonPath(nested(depth)), { message: 'too many filters within each other' });
+});

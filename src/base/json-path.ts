@@ -30,13 +30,17 @@ const comparisons: Readonly<Record<string, (a: string | number, b: string | numb
   '>=': (a, b) => a >= b,
 };
 
+/** Each level is read as often as there are levels around it. */
+const mostFiltersWithin = 32;
+
 /** `?(@.path == value)`, `?(@.path)`; undefined for what is no filter. */
-function filterStep(text: string): Step | undefined {
+function filterStep(text: string, depth: number): Step | undefined {
   if (!text.startsWith('?(') || !text.endsWith(')')) return undefined;
   const inner = text.slice(2, -1).trim();
   if (!inner.startsWith('@')) return undefined;
+  if (depth >= mostFiltersWithin) throw new Error('too many filters within each other');
   const [operator = '', at = inner.length] = operatorOf(inner);
-  const path = stepsOf(inner.slice(1, at).trimEnd());
+  const path = stepsOf(inner.slice(1, at).trimEnd(), depth + 1);
   if (operator === '') return { kind: 'filter', path, holds: () => true, negated: false };
   const value = literal(inner.slice(at + operator.length).trim());
   const compare = comparisons[operator];
@@ -65,9 +69,9 @@ function literal(text: string): unknown {
 /** Of a list alone, as all in brackets but names. */
 const wholeList: Step = { kind: 'slice', from: 0, to: undefined, by: 1 };
 
-function bracketStep(text: string): Step {
+function bracketStep(text: string, depth: number): Step {
   if (text === '*') return wholeList;
-  const filter = filterStep(text);
+  const filter = filterStep(text, depth);
   if (filter !== undefined) return filter;
   const slice = /^(-?\d*):(-?\d*)(?::(\d+))?$/.exec(text);
   if (slice !== null) {
@@ -81,7 +85,7 @@ function bracketStep(text: string): Step {
   }
   const several = text.split(',');
   if (several.length > 1 && several.every((one) => /^\s*(?:-?\d+|'[^']*'|"[^"]*")\s*$/.test(one)))
-    return { kind: 'several', steps: several.map((one) => bracketStep(one.trim())) };
+    return { kind: 'several', steps: several.map((one) => bracketStep(one.trim(), depth)) };
   if (/^-?\d+$/.test(text)) return { kind: 'index', index: Number(text) };
   const name = literal(text);
   if (typeof name !== 'string') throw new Error(`unsupported step [${text}]`);
@@ -103,12 +107,12 @@ function closingBracket(text: string, from: number): number {
   throw new Error('unterminated array');
 }
 
-function stepsOf(text: string): Step[] {
+function stepsOf(text: string, depth = 0): Step[] {
   const steps: Step[] = [];
   for (let i = 0; i < text.length; ) {
     if (text[i] === '[') {
       const end = closingBracket(text, i);
-      steps.push(bracketStep(text.slice(i + 1, end).trim()));
+      steps.push(bracketStep(text.slice(i + 1, end).trim(), depth));
       i = end + 1;
       continue;
     }

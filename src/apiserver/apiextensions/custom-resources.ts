@@ -58,8 +58,7 @@ function formOf(crd: JsonObject): string {
 /** Which spec of which definition it is. */
 function schemasOf(crd: JsonObject): string {
   const { uid, generation } = meta(crd);
-  // Its deletion counts as one, and those who watch are to see how the objects go.
-  return `${String(uid)}/${num(generation) - (isBeingDeleted(crd) ? 1 : 0)}`;
+  return `${String(uid)}/${num(generation)}`;
 }
 
 const storedVersionOf = (crd: JsonObject): string =>

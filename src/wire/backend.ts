@@ -111,17 +111,17 @@ export function endToEnd(headers: http.IncomingHttpHeaders): Record<string, stri
   return kept;
 }
 
-/** Opens the request; `answered` ends the wait for the backend's first word. */
 const protocols = 'sec-websocket-protocol';
 
 /** What a client put among its subprotocols to say who it is, is nobody's but this server's. */
-function withoutCredentials(request: BackendRequest): BackendRequest {
+export function withoutCredentials(request: BackendRequest): BackendRequest {
   const { [protocols]: offered, ...headers } = request.headers;
   if (offered === undefined) return request;
   const kept = withoutToken(String(offered));
   return { ...request, headers: kept === '' ? headers : { ...headers, [protocols]: kept } };
 }
 
+/** Opens the request; `answered` ends the wait for the backend's first word. */
 function begin(
   target: BackendTarget,
   request: BackendRequest,

@@ -8,7 +8,7 @@ import {
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { maxInformational, tooManyInformational } from './answer-head.ts';
-import { type BackendRequest, endToEnd } from './backend.ts';
+import { type BackendRequest, endToEnd, withoutCredentials } from './backend.ts';
 import { writePull } from './body-writer.ts';
 import { type HttpResponse, isPullBody } from './http-message.ts';
 import { StreamBody } from './stream-body.ts';
@@ -176,7 +176,9 @@ export class Http2Backend {
     const isEmpty = emptyBody(body);
     let stream: ClientHttp2Stream;
     try {
-      stream = this.#session.request(headOf(this.#authority, request), { endStream: isEmpty });
+      stream = this.#session.request(headOf(this.#authority, withoutCredentials(request)), {
+        endStream: isEmpty,
+      });
     } catch (error) {
       return Promise.reject(
         new StreamFailure((error as Error).message, this.#session.closed, { cause: error }),

@@ -5,6 +5,7 @@ import {
   constants,
   createSecureServer,
   type Http2SecureServer,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
@@ -24,6 +25,7 @@ interface Running {
   readonly sessions: ServerHttp2Session[];
   /** How many were begun. */
   readonly streams: ServerHttp2Stream[];
+  readonly heads: IncomingHttpHeaders[];
   ask(path: string, more?: Partial<BackendRequest>): Promise<HttpResponse | undefined>;
   text(path: string): Promise<string>;
 }
@@ -47,13 +49,15 @@ async function serving(
     );
   const text = async (path: string): Promise<string> =>
     readTextOf((await ask(path))!.body as PullBody, 1 << 20);
-  const running = { sessions, streams, ask, text };
+  const heads: IncomingHttpHeaders[] = [];
+  const running = { sessions, streams, heads, ask, text };
   server.on('session', (session) => {
     sessions.push(session);
     session.on('error', () => {});
   });
   server.on('stream', (stream: ServerHttp2Stream, headers) => {
     streams.push(stream);
+    heads.push(headers);
     stream.on('error', () => {});
     answer(stream, String(headers[':path']), running);
   });
@@ -199,4 +203,21 @@ test('who speaks HTTP/1.1 alone is told of, and asked nothing', async (t) => {
   const { port } = server.address() as AddressInfo;
   const target = { host: '127.0.0.1', port, tls: { verify: true, ca: ca.certificatePem } };
   assert.equal(await client.request(target, { method: 'GET', path: '/', headers: {} }), undefined);
+});
+
+test('who has gone while the connection was made has nothing sent for them', async (t) => {
+  const { ask, streams, text } = await serving(t, well);
+  const gone = new AbortController();
+  const asked = ask('/gone', { method: 'POST', body: Buffer.from('x'), signal: gone.signal });
+  gone.abort();
+  await assert.rejects(asked, BackendError);
+  assert.equal(await text('/next'), '/next');
+  assert.equal(streams.length, 1);
+});
+
+test('a token among the subprotocols goes no further', async (t) => {
+  const { ask, heads } = await serving(t, well);
+  const offered = 'base64url.bearer.authorization.k8s.io.c2VjcmV0, v4.channel.k8s.io';
+  await ask('/', { headers: { 'sec-websocket-protocol': offered } });
+  assert.equal(heads[0]!['sec-websocket-protocol'], 'v4.channel.k8s.io');
 });

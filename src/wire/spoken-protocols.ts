@@ -83,6 +83,8 @@ export class SpokenProtocols {
     for (let attempt = 0; ; attempt++) {
       try {
         const session = await this.#sessionOf(secure);
+        // A signal says only once that nobody waits any more: what is begun afterwards would never be given up.
+        signal?.throwIfAborted();
         return await session?.request(request, Math.max(1, until - performance.now()));
       } catch (error) {
         const pauseMs = attempt === 0 ? 0 : 500 * 2 ** attempt;

@@ -250,3 +250,22 @@ test('who waits a moment for a webhook that hangs has an answer then, and nothin
   server.answers.clear();
   assert.equal((await ask('GET', `${configMaps}/late`)).status, 404);
 });
+
+test('who waits a moment only is not let past a webhook whose failures are ignored', async () => {
+  await configure('validating', { failurePolicy: 'Ignore' });
+  const hung = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  server.answers.set('/hook', async () => {
+    asked.resolve();
+    await hung.promise;
+    return { allowed: false };
+  });
+  const late = await ask('POST', `${configMaps}?timeout=2s`, { metadata: { name: 'past' } });
+  assert.equal(late.status, 504, late.text);
+  await asked.promise;
+  hung.resolve();
+  server.answers.clear();
+  // Whatever became of it, a write after it is there later.
+  await ask('POST', configMaps, { metadata: { name: 'after' } });
+  assert.equal((await ask('GET', `${configMaps}/past`)).status, 404);
+});

@@ -4,7 +4,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { inWords, type Logger } from '../../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../../component-base/metrics.ts';
 import type { AdmissionRequest } from '../admission.ts';
-import { asRefusal, CallingWebhookError, WebhookRejection } from './failures.ts';
+import { asRefusal, CallingWebhookError, tooLate, WebhookRejection } from './failures.ts';
 import type { Webhook } from './webhook.ts';
 import { type Phase, type RejectionCause, type WebhookCall, webhookMetrics } from './webhook-metrics.ts';
 
@@ -51,7 +51,8 @@ export function failurePolicy(deps: {
       const left = request.signal.aborted;
       count(!(failed && failsOpen), codeOf(error));
       if (failed && failsOpen) {
-        if (left) return undefined;
+        // Nobody waits any more, which is no failure of the webhook's: what it was asked about is not written.
+        if (left) throw tooLate();
         log.warn({ webhook: name, error: inWords(error) }, 'failed calling webhook, failing open');
         metrics.failedOpen(about);
         request.annotate(failedOpenKey, name);

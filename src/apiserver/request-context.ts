@@ -49,6 +49,7 @@ export class RequestContext {
   /** Upstream's --request-timeout: what is no watch and no stream takes no longer, however slowly its answer is read. */
   timeLimitMs = 60_000;
   #signal: AbortSignal | undefined;
+  #work: Promise<unknown> | undefined;
   #query: URLSearchParams | undefined;
   /** What writes its answer, if that is to be protobuf. */
   readonly protobuf: ProtobufEncoder | undefined;
@@ -85,9 +86,15 @@ export class RequestContext {
     this.#leave ??= await this.#places.take();
     return body;
   }
-  /** The request has its answer. */
+  /** What works on its answer, and may go on when its client has been told that it is too late. */
+  outlivedBy(work: Promise<unknown>): void {
+    this.#work = work;
+  }
+  /** The request has its answer. Whoever still works on it keeps the place of its body, or gets one only then. */
   end(): void {
-    this.#leave?.();
+    const leave = (): void => this.#leave?.();
+    if (this.#work === undefined) leave();
+    else this.#work.then(leave, leave);
   }
   readInfo(): void {
     this.info = requestInfo(this.request.method, pathOf(this.request.url), () => this.query);

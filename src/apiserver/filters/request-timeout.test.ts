@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { Places } from '../../base/turns.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { RequestContext } from '../request-context.ts';
 import { requestTimeoutFilter } from './request-timeout.ts';
@@ -60,4 +61,33 @@ test('no time, a longer one than the server has, and that of a watch change noth
     answer.resolve({ status: 200, headers: {}, body: undefined });
     assert.equal((await served).status, 200, query);
   }
+});
+
+test('the place of a large body that is worked on longer than its client waits is held as long, and given back', async () => {
+  const clock = new FakeClock();
+  const places = new Places(1);
+  const url = '/api/v1/namespaces/default/configmaps?timeout=1s';
+  const read = async (): Promise<Buffer> => Buffer.alloc(100_000);
+  const request = { method: 'POST', url, headers: {}, signal, readBody: read } as unknown as ApiRequest;
+  const context = new RequestContext(request, places);
+  context.readInfo();
+  const work = Promise.withResolvers<void>();
+  const others = await places.take();
+  const served = requestTimeoutFilter(clock)(async () => {
+    await context.readBody(1 << 20);
+    await work.promise;
+    return { status: 200, headers: {}, body: undefined };
+  })(context);
+  clock.advance(1000);
+  await assert.rejects(served, { code: 504 });
+  context.end();
+  others();
+  const next = places.take();
+  const soon = (): Promise<unknown> =>
+    Promise.race([next.then(() => 'free'), new Promise((done) => setImmediate(done, 'taken'))]);
+  assert.equal(await soon(), 'taken');
+  work.resolve();
+  assert.equal(await soon(), 'free');
+  (await next)();
+  assert.equal(places.isIdle, true);
 });

@@ -16,7 +16,9 @@ export const requestTimeoutFilter =
     if (ms <= 0 || ms >= context.timeLimitMs) return next(context);
     const late = new AbortController();
     context.endsWithin(ms, late.signal);
-    return endedBy(clock, ms, late, next(context));
+    const answer = next(context);
+    context.outlivedBy(answer);
+    return endedBy(clock, ms, late, answer);
   };
 
 /** What comes too late is done without: whoever works on it sees the signal. */

@@ -147,7 +147,7 @@ export class RemoteProxy {
       path: proxiedPath(context),
       headers: { ...headers, ...passed?.framing },
       body: passed?.body,
-      signal: request.signal,
+      signal: context.signal,
       answerWithinMs,
     };
     try {

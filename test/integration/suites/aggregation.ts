@@ -246,6 +246,17 @@ const condition = async (name: string, expected: Partial<Condition>): Promise<vo
     assert.deepEqual({ status, reason, message }, expected);
   });
 
+test('a server that hangs is asked no longer than its client says that it waits', {
+  timeout: 20_000,
+}, async () => {
+  const hung = Promise.withResolvers<void>();
+  server.answers.set(`${flunders}/hangs`, (_, response) => void response.once('close', hung.resolve));
+  const late = await plane.ask('GET', `${flunders}/hangs?timeout=500ms`);
+  assert.equal(late.status, 504, late.text);
+  await hung.promise;
+  server.answers.delete(`${flunders}/hangs`);
+});
+
 test('each fault of a Service is told in the words of upstream, and its requests are refused', async () => {
   const name = 'v1.faulty.example.com';
   const spec = (service: object): object => ({

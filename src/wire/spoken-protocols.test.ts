@@ -221,3 +221,44 @@ test('a token among the subprotocols goes no further', async (t) => {
   await ask('/', { headers: { 'sec-websocket-protocol': offered } });
   assert.equal(heads[0]!['sec-websocket-protocol'], 'v4.channel.k8s.io');
 });
+
+test('a body that nobody can be sent is closed, and who has left meanwhile is not asked for', async (t) => {
+  const running = await serving(t, well);
+  assert.equal(await running.text('/first'), '/first');
+  let closed = 0;
+  const close = (): void => {
+    closed++;
+  };
+  const body: PullBody = { pull: () => undefined, onReady: () => {}, close };
+  // Of this one there may be one only.
+  const twice = { 'content-type': ['a', 'b'] };
+  await assert.rejects(running.ask('/two', { method: 'POST', headers: twice, body }), BackendError);
+  assert.equal(closed, 1);
+  const signal = AbortSignal.abort(new Error('gone'));
+  await assert.rejects(running.ask('/three', { method: 'POST', signal, body }), { message: 'gone' });
+  assert.equal(closed, 2);
+  assert.equal(running.streams.length, 1);
+});
+
+test('a server that takes a connection and says nothing is waited for as long as the answer, and no longer', async (t) => {
+  const { createServer } = await import('node:net');
+  const sockets: { destroy(): void }[] = [];
+  const server = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = new SpokenProtocols();
+  t.after(() => {
+    client.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const target = { host: '127.0.0.1', port, tls: { verify: true } };
+  const left = new AbortController();
+  const question = { method: 'GET', path: '/', headers: {} };
+  const asked = client.request(target, { ...question, signal: left.signal });
+  await once(server, 'connection');
+  left.abort(new Error('gone'));
+  await assert.rejects(asked, { message: 'gone' });
+  const late = client.request(target, { ...question, answerWithinMs: 10 });
+  await assert.rejects(late, { message: 'no answer in time' });
+});

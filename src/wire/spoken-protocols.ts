@@ -2,7 +2,7 @@
 import { connect, type TLSSocket } from 'node:tls';
 import { hostPort } from '../base/ip.ts';
 import { BackendError, type BackendRequest, type BackendTarget } from './backend.ts';
-import type { HttpResponse } from './http-message.ts';
+import { type HttpResponse, isPullBody } from './http-message.ts';
 import { Http2Backend, StreamFailure } from './http2-backend.ts';
 
 /** A server is asked again what it speaks: it may be another one. */
@@ -64,6 +64,22 @@ const waited = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     signal?.addEventListener('abort', done, { once: true });
   });
 
+/** A connection that is waited for no longer is opened all the same: others may want it. */
+async function waitedFor<T>(opened: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
+  const over = new AbortController();
+  const late = waited(ms, signal === undefined ? over.signal : AbortSignal.any([over.signal, signal])).then(
+    () => {
+      throw signal?.aborted === true ? signal.reason : new Error('no answer in time');
+    },
+  );
+  try {
+    return await Promise.race([opened, late]);
+  } finally {
+    late.catch(() => undefined);
+    over.abort();
+  }
+}
+
 /** What is sent only once: nobody could send a body again that has been taken from its reader. */
 const isRepeatable = ({ body }: BackendRequest): boolean => body === undefined || Buffer.isBuffer(body);
 
@@ -82,7 +98,7 @@ export class SpokenProtocols {
     const until = performance.now() + withinMs;
     for (let attempt = 0; ; attempt++) {
       try {
-        const session = await this.#sessionOf(secure);
+        const session = await waitedFor(this.#sessionOf(secure), until - performance.now(), signal);
         // A signal says only once that nobody waits any more: what is begun afterwards would never be given up.
         signal?.throwIfAborted();
         return await session?.request(request, Math.max(1, until - performance.now()));
@@ -90,7 +106,11 @@ export class SpokenProtocols {
         const pauseMs = attempt === 0 ? 0 : 500 * 2 ** attempt;
         const isOver = attempt + 1 >= mostAttempts || performance.now() + pauseMs >= until;
         const isLost = !(error instanceof StreamFailure && error.unseen && isRepeatable(request));
-        if (isLost || isOver || signal?.aborted === true) throw backendError(error);
+        if (isLost || isOver || signal?.aborted === true) {
+          // Nobody has taken it, or not all of it.
+          if (isPullBody(request.body)) request.body.close();
+          throw backendError(error);
+        }
         if (pauseMs > 0) await waited(pauseMs, signal);
       }
     }

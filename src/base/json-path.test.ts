@@ -89,3 +89,25 @@ test('filters within filters are read as deep as somebody writes them, and no de
   for (const depth of [33, 200_000])
     assert.throws(() => parseJsonPath(nested(depth)), { message: 'too many filters within each other' });
 });
+
+test('a long text that is come to again and again is not compared as often, nor are a thousand places looked for where nothing is left', () => {
+  const text = 'x'.repeat(1 << 20);
+  const value = { list: [[{ text }]] };
+  const again = `.list[${Array(50).fill('0').join(',')}]`;
+  const equal = parseJsonPath(`${again}[?(@.text=="${text}")]`);
+  assert.deepEqual(equal.first(value, { left: 2_000 }), { text });
+  assert.equal(parseJsonPath(`${again}[?(@.text=="y${text}")]`).first(value, { left: 10_000 }), undefined);
+  const looks = { left: 10_000 };
+  parseJsonPath(`${again}[?(@.text=="y${text}")]`).first(value, looks);
+  assert.ok(looks.left <= 0, String(looks.left));
+  let reads = 0;
+  const counted = new Proxy([], {
+    get(list, name) {
+      reads++;
+      return Reflect.get(list, name);
+    },
+  });
+  const several = `.list[${Array(1_000).fill('0').join(',')}]`;
+  assert.equal(parseJsonPath(several).first({ list: counted }, { left: 2_000 }), undefined);
+  assert.ok(reads < 10, String(reads));
+});

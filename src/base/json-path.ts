@@ -160,15 +160,26 @@ function take(step: Step, value: unknown, looks: Looks): unknown[] {
       return value.slice(step.from, step.to).filter((_, i) => i % step.by === 0);
     }
     case 'several': {
-      // As upstream: one that is not there spoils the others.
-      const found = step.steps.map((one) => take(one, value, looks));
-      return found.some((one) => one.length === 0) ? [] : found.flat();
+      const found: unknown[] = [];
+      for (const one of step.steps) {
+        const taken = take(one, value, looks);
+        // As upstream: one that is not there spoils the others.
+        if (taken.length === 0) return [];
+        found.push(taken[0]);
+      }
+      return found;
     }
     default:
       return members(value, looks).filter(
-        (item) => walk(step.path, 0, item, looks, step.holds) !== step.negated,
+        (item) => walk(step.path, 0, item, looks, (found) => compared(step, found, looks)) !== step.negated,
       );
   }
+}
+
+/** Of a text as many more looks as it takes to read: the same long one may be come to again and again. */
+function compared({ holds }: Step & { readonly kind: 'filter' }, found: unknown, looks: Looks): boolean {
+  if (typeof found === 'string') looks.left -= found.length >>> 10;
+  return holds(found);
 }
 
 /** Each before what it holds. */

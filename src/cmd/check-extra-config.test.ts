@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
 import { checkExtraConfig, resolvedExtraConfig } from './check-extra-config.ts';
 import { type ExtraFlag, parseExtraFlag } from './cluster/extra-config.ts';
 
@@ -13,6 +14,7 @@ const write = (name: string, text: string): string => {
   writeFileSync(join(folder, name), text);
   return name;
 };
+const nowhere = (): Promise<undefined> => Promise.resolve(undefined);
 const resolved = (...texts: string[]): ExtraFlag[] =>
   resolvedExtraConfig(texts.map(parseExtraFlag), folder) as ExtraFlag[];
 
@@ -137,7 +139,7 @@ test('files that the server can not use are told in its words, and nothing is le
   ];
   for (const [texts, message] of rows) {
     const flags = resolved(...texts);
-    await assert.rejects(checkExtraConfig(flags), { message }, texts.join(' '));
+    await assert.rejects(checkExtraConfig(flags, nowhere), { message }, texts.join(' '));
   }
   assert.deepEqual(trials(), before);
 });
@@ -153,6 +155,38 @@ test('what the server takes is taken, and its files are not begun', async () => 
       'controller-manager.node-eviction-rate=0.5',
       'kubelet.pod-max-pids=100',
     ),
+    nowhere,
   );
   assert.ok(!existsSync(join(folder, 'logs')));
+});
+
+test('a certificate has to name where the nodes will reach the server, though that address is not there yet', async () => {
+  const dates = { notBefore: Date.now() - 60_000, notAfter: Date.now() + 3_600_000 };
+  const authority = await createCertificateAuthority({ commonName: 'company', ...dates });
+  write('root.crt', authority.certificatePem);
+  // Of those that are for documents: no machine has it.
+  const gateway = '192.0.2.1';
+  const checked = async (...more: string[]): Promise<void> => {
+    const made = await issueCertificate(authority, {
+      commonName: 'company-server',
+      usages: ['server'],
+      ips: ['127.0.0.1', '10.96.0.1', ...more],
+      ...dates,
+    });
+    write('tls.crt', made.certificatePem);
+    write('tls.key', made.privateKeyPem);
+    await checkExtraConfig(
+      resolved(
+        'apiserver.tls-cert-file=tls.crt',
+        'apiserver.tls-private-key-file=tls.key',
+        'controller-manager.root-ca-file=root.crt',
+      ),
+      () => Promise.resolve(gateway),
+    );
+  };
+  await assert.rejects(checked(), {
+    message:
+      /^the server does not start with --tls-cert-file, .*: x509: certificate is valid for 127\.0\.0\.1, 10\.96\.0\.1, not 192\.0\.2\.1: /,
+  });
+  await checked(gateway);
 });

@@ -96,13 +96,17 @@ export const resolvedExtraConfig = (asked: readonly AskedFlag[], cwd: string): A
     }
   });
 
-/** Throws what the server would say of them all, and of what they name. */
-export async function checkExtraConfig(flags: readonly ExtraFlag[]): Promise<void> {
+/** Throws what the server would say of them all, and of what they name. `gateway`: where nodes are to reach it, if that is known. */
+export async function checkExtraConfig(
+  flags: readonly ExtraFlag[],
+  gateway: () => Promise<string | undefined>,
+): Promise<void> {
   const args = argumentsOf(flags, 'server');
   if (args.length === 0) return;
   const parsed = parserOf('apiserver').parse([...neededOf('apiserver'), ...args], { from: 'user' });
+  const advertised = await gateway();
   try {
-    await tryServer(parsed.opts<ServerFlags>());
+    await tryServer(parsed.opts<ServerFlags>(), advertised);
   } catch (error) {
     const message = (error as Error).message;
     throw new Error(

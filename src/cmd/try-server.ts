@@ -47,14 +47,17 @@ async function tryAudit(flags: AuditFlags): Promise<void> {
   if (flags.log !== undefined && flags.log.path !== '-') await checkLogFile(flags.log.path);
 }
 
-/** Throws what the server would end with. */
-export async function tryServer(flags: ServerFlags): Promise<void> {
+const loopback = '127.0.0.1';
+
+/** Throws what the server would end with. It listens on the loopback address alone: the advertised one need not be there yet. */
+export async function tryServer(flags: ServerFlags, advertiseAddress: string = loopback): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'porthole-try-'));
   try {
-    const { audit, ...settings } = settingsOf({ ...flags, dataDir, securePort: 0 });
+    const { audit, ...settings } = settingsOf({ ...flags, advertiseAddress, dataDir, securePort: 0 });
     if (audit != null) await tryAudit(audit);
     const server = await startServer({
       ...settings,
+      listen: [loopback],
       storage: new MemoryStorage(systemClock),
       log: silentLogger,
       ...serverWorkers(),

@@ -85,6 +85,14 @@ async function chooseSubnet(
   return subnet;
 }
 
+/** The machine's address on the fabric that would be made of these: nothing is. */
+export async function gatewayAhead(ports: FabricPorts, options: FabricOptions): Promise<string> {
+  const { clusterName } = options;
+  checkFabricName('cluster name', clusterName);
+  const subnet = await chooseSubnet(ports, options, await ports.links.links());
+  return planFabric({ clusterName, nodeNames: [], subnet, addresses: new Map() }).gateway;
+}
+
 /** What `ip_forward` was before the first cluster came, as the clusters' tables remember it. */
 async function forwardingBefore(ports: FabricPorts, clusterName: string): Promise<string> {
   const own = `ip ${fabricTable(clusterName)}`;

@@ -1,5 +1,11 @@
 // Gives a cluster its addresses on this machine: port, pod CIDR, and a fabric with a namespace for each node.
-import { createFabric, type Fabric, type FabricPorts } from '../../network/fabric.ts';
+import {
+  createFabric,
+  type Fabric,
+  type FabricOptions,
+  type FabricPorts,
+  gatewayAhead,
+} from '../../network/fabric.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { serviceCidr, clusterCidr as usualClusterCidr } from '../compose/cluster-addresses.ts';
 import { linuxFabricPorts } from '../compose/compose-fabric.ts';
@@ -38,6 +44,8 @@ export interface PlaceCluster {
   /** Called before anything is made that only the record leads back to, the claim among it. */
   readonly record: (choice: AddressChoice) => void;
 }
+
+type FabricState = Pick<PlaceCluster['state'], 'id' | 'clusterCidr'>;
 
 export interface AddressChoice {
   readonly port: number;
@@ -96,26 +104,62 @@ async function chooseRegistryPort({ registry, state }: PlaceCluster): Promise<nu
   return port;
 }
 
-async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<PlacedCluster> {
-  const { home, nodes, record, state } = options;
-  const { id, name } = state;
-  const { others } = claims;
+interface FabricChoice {
+  readonly clusterCidr: string;
+  readonly fabric: Required<Pick<FabricOptions, 'clusterName' | 'nodes' | 'avoid'>>;
+}
+
+/** Of what the machine and its other clusters have now. */
+async function chooseFabric(
+  ports: FabricPorts,
+  { nodes, state }: Pick<PlaceCluster, 'nodes'> & { readonly state: FabricState },
+  { others }: Claims,
+): Promise<FabricChoice> {
   const reserved = others.flatMap(({ clusterCidr, fabric }) =>
     [clusterCidr, fabric].filter((one) => one !== undefined),
   );
+  if (state.clusterCidr !== undefined) checkStillFree(state.clusterCidr, others);
+  const clusterCidr = state.clusterCidr ?? chooseClusterCidr([...(await usedPrefixes(ports)), ...reserved]);
+  return {
+    clusterCidr,
+    fabric: {
+      clusterName: state.id,
+      nodes: nodes.map(({ name, ip }) => ({ name, address: ip || undefined })),
+      avoid: [clusterCidr, serviceCidr, ...reserved],
+    },
+  };
+}
+
+/** Where nodes and pods would reach the API server of a cluster on a fabric, if it were placed now. */
+export const foreseenGateway = (
+  cluster: Pick<PlaceCluster, 'nodes'> & { readonly state: FabricState },
+): Promise<string> =>
+  withMachineClaims(linuxProcesses, cluster.state, async (claims) => {
+    const ports = linuxFabricPorts();
+    try {
+      return await gatewayAhead(ports, (await chooseFabric(ports, cluster, claims)).fabric);
+    } finally {
+      await ports.packetFilter.close();
+      // Of one that is not there yet nothing is to stay of the question.
+      if (cluster.state.clusterCidr === undefined) claims.release();
+    }
+  });
+
+async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<PlacedCluster> {
+  const { home, nodes, record, state } = options;
+  const { id, name } = state;
   const ports = linuxFabricPorts();
   try {
-    if (state.clusterCidr !== undefined) checkStillFree(state.clusterCidr, others);
-    const clusterCidr = state.clusterCidr ?? chooseClusterCidr([...(await usedPrefixes(ports)), ...reserved]);
-    const port = await choosePort(state, others);
+    const chosen = await chooseFabric(ports, options, claims);
+    const { clusterCidr } = chosen;
+    const port = await choosePort(state, claims.others);
     const dnsPort = await chooseDnsPort(state);
     const registryPort = await chooseRegistryPort(options);
     record({ clusterCidr, port, dnsPort, registryPort });
     claims.keep({ id, home, name, clusterCidr, port });
     const registryPorts = new Set([registryPort, ...options.mirrorPorts].filter((one) => one !== undefined));
     const fabric: Fabric = await createFabric(ports, {
-      clusterName: id,
-      nodes: nodes.map(({ name, ip }) => ({ name, address: ip || undefined })),
+      ...chosen.fabric,
       access: {
         ports: [
           { protocol: 'tcp', port },
@@ -125,7 +169,6 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
         ],
         everything: options.machineAccess,
       },
-      avoid: [clusterCidr, serviceCidr, ...reserved],
     });
     claims.keep({ id, home, name, clusterCidr, port, fabric: fabric.subnet });
     const placed = new Map(fabric.nodes.map((node) => [node.name, node]));

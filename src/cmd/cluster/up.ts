@@ -5,14 +5,16 @@ import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { checkBindAddress, everyMachineAddress } from '../compose/listen-addresses.ts';
 import type { Progress } from '../progress.ts';
 import { isInstalled, linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
-import { bringUp, type Settings } from './bring-up.ts';
+import { bringUp, type Settings, type Wanted } from './bring-up.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { differenceOf } from './cluster-difference.ts';
+import { clusterId } from './cluster-id.ts';
 import { withClusterLock } from './cluster-lock.ts';
 import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
 import { mergeExtraFlags, saySame } from './extra-config.ts';
 import { interruptedUp, sayWhenInterrupted } from './interrupted.ts';
+import { foreseenGateway } from './place-cluster.ts';
 import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
 import { runningProcesses } from './what-runs.ts';
 
@@ -72,8 +74,7 @@ function checkRegistryConfig(dir: string | undefined): void {
 
 /** Throws what server or agents would say of them: they are asked before anything is made. */
 async function checkedExtraConfig(
-  { extraConfig, home, name }: UpOptions,
-  known: ClusterState | undefined,
+  { settings: { extraConfig, home, name }, known, nodes, runtime }: Wanted,
   progress: Progress,
 ): Promise<UpOptions['extraConfig']> {
   // After a reboot nothing runs of a cluster that nobody took down.
@@ -87,7 +88,12 @@ async function checkedExtraConfig(
   const asked = extraConfig && resolvedExtraConfig(extraConfig, process.cwd());
   const flags = mergeExtraFlags(known?.extraConfig, asked);
   if (!isNew && saySame(flags, known?.extraConfig)) return asked;
-  await checkExtraConfig(flags ?? []);
+  await checkExtraConfig(flags ?? [], async () => {
+    // Before the first cluster of a machine there may be nothing that tells its addresses.
+    if (runtime !== 'containerd' || !isInstalled('ip')) return undefined;
+    const id = known?.id ?? clusterId(home, name);
+    return foreseenGateway({ nodes, state: { id, clusterCidr: known?.clusterCidr } });
+  });
   if (!isNew)
     progress.say(
       `  --extra-config counts from the next start on: porthole down --name ${name} --keep, then porthole up --name ${name}`,
@@ -127,7 +133,8 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
   if (runtime === 'simulated' && options.registry !== undefined)
     throw new Error('nodes of the simulated runtime pull nothing: --registry is for real ones');
   const nodes = known?.nodes ?? options.nodes;
-  const extraConfig = await checkedExtraConfig(options, known, progress);
-  const state = await bringUp({ settings: { ...options, extraConfig }, known, runtime, nodes }, progress);
+  const wanted = { settings: options, known, runtime, nodes };
+  const extraConfig = await checkedExtraConfig(wanted, progress);
+  const state = await bringUp({ ...wanted, settings: { ...options, extraConfig } }, progress);
   return { server: state.server, kubeconfig: paths.kubeconfig, state };
 }

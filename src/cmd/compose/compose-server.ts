@@ -39,6 +39,8 @@ export interface ServerOptions extends Omit<StoreOptions & FlagOptions, 'metrics
   readonly securePort: number;
   /** Where the server listens, besides the loopback address. Default: at the advertised address. 0.0.0.0: everywhere. */
   readonly bindAddress?: string;
+  /** Instead of all these addresses: for a trial, before the advertised one is there. */
+  readonly listen?: readonly string[];
   /** Where nodes and pods reach the server. Default: the bind address, or 127.0.0.1 when there is none or that is all. */
   readonly advertiseAddress?: string;
   /** More names and addresses of the serving certificate. */
@@ -123,7 +125,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   const { server, serve } = openDoor(options, identity, opened);
   // The port is known, and taken, before the objects that name it are written.
   let port = options.securePort;
-  for (const address of listen) ({ port } = await server.listen(port, address));
+  for (const address of options.listen ?? listen) ({ port } = await server.listen(port, address));
   const configured = await configuredFlags(options, opened);
   const plane = await createControlPlane({
     ...planeOptions(options, { storage, pki, identity, health: encryption.health }, opened),

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { isAlive } from '../../src/cmd/cluster/own-processes.ts';
 import { endSupervisor } from '../../src/cmd/supervisor/supervise-cluster.ts';
+import { createCertificateAuthority, issueCertificate } from '../../src/crypto/certificates.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -221,3 +222,44 @@ test('a flag or a file that is wrong is an error of up, and nothing is made', li
   assert.equal(code, 1, stderr);
   assert.match(stderr, /cluster\.yaml: extraConfig: .*has a control character in it/);
 });
+
+test(
+  'a certificate that does not name where the nodes of containers are to reach the server is an error of up',
+  limit,
+  async () => {
+    const dates = { notBefore: Date.now() - 60_000, notAfter: Date.now() + 3_600_000 };
+    const authority = await createCertificateAuthority({ commonName: 'company', ...dates });
+    const ips = ['127.0.0.1', '10.96.0.1'];
+    const made = await issueCertificate(authority, {
+      commonName: 'company-server',
+      usages: ['server'],
+      ips,
+      ...dates,
+    });
+    const { code, stderr } = await cluster.porthole([
+      ...[
+        'up',
+        '--name',
+        'refused',
+        '--runtime',
+        'containerd',
+        '--linux',
+        '1',
+        '--windows',
+        '0',
+        '--no-merge',
+      ],
+      ...extra(
+        `apiserver.tls-cert-file=${file('tls.crt', made.certificatePem)}`,
+        `apiserver.tls-private-key-file=${file('tls.key', made.privateKeyPem)}`,
+        `controller-manager.root-ca-file=${file('root.crt', authority.certificatePem)}`,
+      ),
+    ]);
+    assert.equal(code, 1, stderr);
+    assert.match(
+      stderr,
+      /does not start with --tls-cert-file, .*: certificate is valid for 127\.0\.0\.1, 10\.96\.0\.1, not (?!127)[0-9.]+: /,
+    );
+    assert.ok(!existsSync(clusterPaths(scratch.path, 'refused').root));
+  },
+);

@@ -16,6 +16,8 @@ nodeRuntimeConformance({
       runtime: createSimulatedRuntime(cri, linuxHostStats),
       nodeOs: createLinuxNodeOs({ osImage: 'Simulated', kernelVersion: '0' }),
       image: 'example.com/x:1',
+      // No program runs.
+      wrote: async () => undefined,
       close: async () => undefined,
     };
   },

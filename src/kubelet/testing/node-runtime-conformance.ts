@@ -24,6 +24,8 @@ export interface OpenRuntime {
   readonly nodeOs: NodeOs;
   /** One that has a shell and is there. */
   readonly image: string;
+  /** Once the container's program has written the file: what is asked of it before that is asked of nobody. */
+  wrote(containerId: string, path: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -32,10 +34,13 @@ export interface RuntimeUnderTest {
   open(): Promise<OpenRuntime>;
 }
 
+/** The program listens for signals. As the first process of its container it is not ended by those that it does not listen for. */
+const listening = '/listening';
+
 function podOf({ image }: OpenRuntime, name: string): Pod {
   const main = aContainer('main', {
     image,
-    command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while true; do sleep 1; done'],
+    command: ['/bin/sh', '-c', `trap "exit 0" TERM; : > ${listening}; while true; do sleep 1; done`],
     volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
   });
   const pod = aPod({ containers: [main], volumes: [{ name: 'scratch', emptyDir: {} }] });
@@ -119,6 +124,7 @@ function aboutContainers(under: Under): void {
       running.map(({ id: seen, name, state, sandboxId: of }) => [seen, name, state, of]),
       [[id, 'main', 'running', sandboxId]],
     );
+    await under().wrote(id, listening);
     await runtime.stopContainer(id, 30);
     const {
       state,

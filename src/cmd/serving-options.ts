@@ -1,5 +1,6 @@
 // kube-apiserver's flags about certificates of files: with which it serves, whom it believes to be kubelets, and as whom it asks others.
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { KeyPairPem } from '../crypto/certificates.ts';
 import { keyPairFault, servingFault } from '../crypto/key-pair.ts';
@@ -117,8 +118,19 @@ function readPair(flag: string, certFile: string, keyFile: string): KeyPairPem {
       throw new Error(`missing content for serving cert "serving-cert::${certFile}::${keyFile}"`);
     const fault = keyPairFault(pair);
     if (fault !== undefined) throw new Error(fault);
+    checkUsable(pair);
     return pair;
   });
+}
+
+/** What Go takes may be too weak for OpenSSL, which would say so when the first connection wants it. */
+function checkUsable({ certificatePem: cert, privateKeyPem: key }: KeyPairPem): void {
+  try {
+    createSecureContext({ cert, key });
+  } catch (cause) {
+    const { reason, message } = cause as Error & { readonly reason?: string };
+    throw new Error(`tls: OpenSSL takes no such pair: ${reason ?? message}`, { cause });
+  }
 }
 
 const whoWouldNot =

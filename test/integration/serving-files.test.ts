@@ -1,5 +1,6 @@
 // Certificates of files: with which the server serves, as whom it asks kubelets, and what the cluster's own clients believe.
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,15 @@ import { parseYaml } from '../../src/base/yaml.ts';
 import { broughtOf, type CredentialFlags } from '../../src/cmd/authentication-options.ts';
 import { startServer } from '../../src/cmd/compose/compose-server.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
-import { createCertificateAuthority, issueCertificate, type KeyPair } from '../../src/crypto/certificates.ts';
+import { noNames } from '../../src/crypto/alternative-names.ts';
+import {
+  createCertificateAuthority,
+  issueCertificate,
+  type KeyPair,
+  keyUses,
+  signCertificate,
+} from '../../src/crypto/certificates.ts';
+import { subjectOf } from '../../src/crypto/distinguished-name.ts';
 import { dates } from '../harness/client-certificates.ts';
 import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -165,4 +174,18 @@ test('files that are not what their flags say end the start, with the reason', a
     { tlsCertFile, tlsPrivateKeyFile, rootCaFile },
     /: tls: failed to find any PEM data in key input$/,
   );
+});
+
+test('a key that is too weak to be served with ends the start: no client would come to an address that has it', async (t) => {
+  const files = await filesOf(t);
+  const { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile, authority } = files;
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  const subject = subjectOf('weak');
+  const terms = { keyUses, subject, names: noNames, usages: ['server'] as const, ...dates };
+  writeFileSync(certFile, await signCertificate(authority, terms, publicKey));
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const tlsSniCertKey = [{ certFile, keyFile, names: ['127.0.0.1'] }];
+  await assert.rejects(async () => start(files.path, { tlsSniCertKey }), {
+    message: `--tls-sni-cert-key ${certFile}: tls: OpenSSL takes no such pair: ee key too small`,
+  });
 });

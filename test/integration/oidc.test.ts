@@ -295,10 +295,16 @@ test('groups are fetched from where the token says that they are', async () => {
     );
   let answer: object = claims();
   provider.instead.set('/roles', () => ({ body: signToken(rsa, answer) }));
-  const endpoint = { endpoint: `${provider.url}/roles`, access_token: 'key-of-ada' };
-  const user = (await whoAmI(plane, at(endpoint))) as { groups: string[] };
-  assert.deepEqual(user.groups, ['oidc:dev', 'oidc:ops', 'system:authenticated']);
-  assert.equal(provider.asked.filter((path) => path === 'GET /roles').length, 1);
+  const endpointOf = (bearer: string): object => ({
+    endpoint: `${provider.url}/roles`,
+    access_token: bearer,
+  });
+  const token = at(endpointOf('key-of-ada'));
+  const together = await Promise.all(Array.from({ length: 5 }, () => whoAmI(plane, token)));
+  for (const user of [...together, await whoAmI(plane, token)])
+    assert.deepEqual((user as { groups: string[] }).groups, ['oidc:dev', 'oidc:ops', 'system:authenticated']);
+  assert.equal(provider.asked.filter((path) => path === 'GET /roles').length, 1, 'for all of them');
+  const endpoint = endpointOf('another');
   const refused: readonly (readonly [object | undefined, object, RegExp])[] = [
     [
       endpoint,

@@ -48,7 +48,7 @@ function createIssuer(config: JwtAuthenticator, deps: OidcDependencies): Issuer 
   return {
     keys,
     rules,
-    expand: claim === '' ? undefined : createExpandClaims({ claim, ca, rules, own, getText, keysOf }),
+    expand: claim === '' ? undefined : createExpandClaims({ claim, ca, rules, clock, own, getText, keysOf }),
     userOf: createClaimsToUser(config, compile),
   };
 }

@@ -1,4 +1,7 @@
 // Groups that a token does not hold itself but says where to find: another token, there, with that claim (OpenID Connect Core, 5.6.2).
+import type { Clock } from '../../../base/clock.ts';
+import { KeptAnswers } from '../../../base/kept-answers.ts';
+import { sha256Hex } from '../../../crypto/digests.ts';
 import { type JwtClaims, unverifiedClaims } from '../../../crypto/jwt.ts';
 import { type IdTokenRules, issuerOf, verifiedClaims } from './id-token.ts';
 import { type GetJson, ProviderKeys } from './provider-keys.ts';
@@ -11,6 +14,7 @@ export interface GroupSources {
   readonly claim: string;
   readonly ca: string | undefined;
   readonly rules: IdTokenRules;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** Of the issuer itself, who may have signed these tokens, too. */
   readonly own: { readonly issuer: string; readonly keys: ProviderKeys };
   readonly getText: GetText;
@@ -64,17 +68,46 @@ async function fetched(
   return claims[claim];
 }
 
-export const createExpandClaims =
-  (sources: GroupSources): ExpandClaims =>
-  async (claims) => {
+/** As long as upstream remembers whom a token names: each request of a client brings it again. */
+const keptMs = 10_000;
+const bounds = { most: 4096, room: 16 << 20, longest: 256 << 10 };
+
+/** Where the claim is fetched from once for all who ask, and then remembered for a while. */
+function remembering(sources: GroupSources): (endpoint: Endpoint) => Promise<unknown> {
+  const known = new KeptAnswers<{ readonly claim: unknown }>(bounds);
+  const asking = new Map<string, Promise<unknown>>();
+  const ask = async (key: string, endpoint: Endpoint): Promise<unknown> => {
+    const claim = await fetched(endpoint, sources);
+    const { length } = JSON.stringify(claim);
+    known.put(key, { claim }, { length, untilMs: sources.clock.monotonic() + keptMs });
+    return claim;
+  };
+  return async (endpoint) => {
+    // What lies in memory says nothing of the tokens.
+    const key = sha256Hex(JSON.stringify([endpoint.endpoint, endpoint.access_token]));
+    const kept = known.get(key, sources.clock.monotonic());
+    if (kept !== undefined) return kept.claim;
+    let answer = asking.get(key);
+    if (answer === undefined) {
+      answer = ask(key, endpoint).finally(() => asking.delete(key));
+      asking.set(key, answer);
+    }
+    return answer;
+  };
+}
+
+export function createExpandClaims(sources: GroupSources): ExpandClaims {
+  const claimAt = remembering(sources);
+  return async (claims) => {
     try {
       const endpoint = endpointOf(claims, sources.claim);
       if (endpoint === undefined) return claims;
-      return { ...claims, [sources.claim]: await fetched(endpoint, sources) };
+      return { ...claims, [sources.claim]: await claimAt(endpoint) };
     } catch (error) {
       throw new Error(`oidc: could not expand distributed claims: ${(error as Error).message}`);
     }
   };
+}
 
 /** Whom distributed tokens may name as their issuers at a time. */
 const maxIssuers = 16;

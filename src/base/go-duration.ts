@@ -26,6 +26,8 @@ const anyUnitMs: ReadonlyMap<string, number> = new Map([
   ['μs', 1e-3],
   ...Object.entries(unitMs),
 ]);
+/** Go's durations are nanoseconds in 63 bits. */
+const mostMs = 2 ** 63 / 1e6;
 const number = /(?:\d+(?:\.\d*)?|\.\d+)/y;
 const unit = /[^.\d]+/y;
 
@@ -49,6 +51,7 @@ export function readGoDuration(text: string): number | string {
     if (one === undefined)
       return `time: unknown unit ${JSON.stringify(named)} in duration ${JSON.stringify(text)}`;
     sum += Number(found) * one;
+    if (sum > mostMs) return `time: invalid duration ${JSON.stringify(text)}`;
     at += named.length;
   } while (at < unsigned.length);
   return text.startsWith('-') ? -sum : sum;

@@ -53,6 +53,7 @@ test('a timeout of the query is a duration as Go reads it, of whatever is asked 
     { ask: ['GET', `${maps}?timeout=soon`], status: 400, says: `${refused}invalid duration "soon"` },
     { ask: ['GET', `${maps}?timeout=30`], status: 400, says: `${refused}missing unit in duration "30"` },
     { ask: ['GET', '/version?timeout=2d'], status: 400, says: `${refused}unknown unit "d" in duration "2d"` },
+    { ask: ['GET', `${maps}?timeout=9999999h`], status: 400, says: `${refused}invalid duration "9999999h"` },
     { ask: ['GET', `${maps}?timeout=-1.5h3us`], status: 200 },
     { ask: ['GET', `${maps}?timeout=0&timeoutSeconds=1`], status: 200 },
     { ask: ['GET', `${maps}?timeout=`], status: 200 },

@@ -93,6 +93,14 @@ export const alreadyExists = (r: Resource, name: string): StatusError =>
     `${qualified(r)} ${JSON.stringify(name)} already exists`,
     about(r, name),
   );
+/** Upstream says so of whoever gave a prefix, also beside a name. */
+export const generatedNameExists = (r: Resource, name: string): StatusError =>
+  new StatusError(
+    409,
+    'AlreadyExists',
+    `${qualified(r)} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`,
+    { ...about(r, name), retryAfterSeconds: 1 },
+  );
 export const conflict = (r: Resource, name: string, why: string): StatusError =>
   new StatusError(
     409,

@@ -174,6 +174,18 @@ test('what a deletion wants is said by its body, if it has one, and by that alon
   });
 });
 
+test('who gave a prefix beside a name that is taken is told of both', async () => {
+  await cluster.ask('POST', maps, { metadata: { name: 'restored' } });
+  const { details } = (
+    await check({
+      ask: ['POST', maps, { metadata: { name: 'restored', generateName: 're-' } }],
+      status: 409,
+      says: 'configmaps "restored" already exists, the server was not able to generate a unique name for the object',
+    })
+  ).body as { details?: { retryAfterSeconds?: number } };
+  assert.equal(details?.retryAfterSeconds, 1);
+});
+
 test('an object that its kind lets nobody write blindly is written with its revision', async () => {
   const pdbs = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
   const pdb = {

@@ -5,7 +5,13 @@ import type {
   StrategyContext,
   WrittenRules,
 } from '../../apimachinery/declaration.ts';
-import { alreadyExists, badRequest, forbidden, StatusError } from '../../apimachinery/errors.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  generatedNameExists,
+  StatusError,
+} from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { copyJson, str } from '../../apimachinery/json-access.ts';
 import { validateObjectMeta } from '../../apimachinery/validation/object-meta.ts';
@@ -53,14 +59,15 @@ export async function createObject(
         generateName.slice(0, maxGeneratedPrefix) + randomSuffix(store.deps.random);
     const result = await createOnce(store, namespace, candidate, options, authorize);
     if (result !== 'exists') return result;
-    if (!generated || attempt >= nameAttempts)
-      throw taken(store, namespace, str(ensureMeta(candidate)['name']));
+    if (!generated || attempt >= nameAttempts) throw taken(store, namespace, ensureMeta(candidate));
   }
 }
 
 /** Whoever waits for the name is told whether it is about to be free. */
-function taken({ declaration, cache }: StoredResource, namespace: string, name: string): StatusError {
-  const error = alreadyExists(declaration, name);
+function taken({ declaration, cache }: StoredResource, namespace: string, metadata: JsonObject): StatusError {
+  const name = str(metadata['name']);
+  const isGenerated = str(metadata['generateName']) !== '';
+  const error = isGenerated ? generatedNameExists(declaration, name) : alreadyExists(declaration, name);
   const there = cache.get(namespace, name)?.value;
   const isEnding = there !== undefined && metadataOf(decodeEntry(there))['deletionTimestamp'] !== undefined;
   if (!isEnding) return error;

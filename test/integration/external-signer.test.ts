@@ -5,7 +5,9 @@ import { type TestContext, test } from 'node:test';
 import { wholeBody } from '../../src/apiserver/testing/whole-body.ts';
 import type { AuthenticationFlags } from '../../src/cmd/compose/authentication-flags.ts';
 import { startServer } from '../../src/cmd/compose/compose-server.ts';
+import { openExternalSigner } from '../../src/cmd/compose/external-signer.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
 import { eventually } from '../harness/eventually.ts';
 import {
@@ -121,6 +123,29 @@ test('keys are told of as long as their signer says, but for those that are only
   program.signing = 'third';
   assert.equal((await ask('POST', self, {}, await token())).status, 201);
   assert.equal((await ask('POST', self, {}, old)).status, 401);
+});
+
+test('who makes up keys has them fetched: nothing is forgotten while they are the same, and failures are told in a line', async (t) => {
+  const { program, socket } = await scene(t);
+  const told: unknown[] = [];
+  const log = {
+    ...silentLogger,
+    error: (fields: object) => void told.push((fields as { error: unknown }).error),
+  };
+  const { keys, close } = await openExternalSigner(socket, undefined, {
+    clock: systemClock,
+    log,
+  });
+  t.after(close);
+  const first = keys.now();
+  await keys.lookAgain!();
+  assert.equal(keys.now(), first);
+  program.keys.get('first')!.hidden = true;
+  await keys.lookAgain!();
+  assert.notEqual(keys.now(), first);
+  program.told = () => [];
+  await keys.lookAgain!();
+  assert.deepEqual(told, ['while fetching token verification keys: found no keys']);
 });
 
 test('keys are fetched again when their signer says', async (t) => {

@@ -1,7 +1,7 @@
 // Service account tokens signed by another program, by --service-account-signing-endpoint: who keeps the keys is asked, and not believed blindly.
 import type { Clock } from '../../base/clock.ts';
 import { formatGoDuration } from '../../base/go-duration.ts';
-import type { Logger } from '../../component-base/logger.ts';
+import { inWords, type Logger } from '../../component-base/logger.ts';
 import type { JwtClaims, VerificationKey } from '../../crypto/jwt.ts';
 import { verificationKey } from '../../crypto/jwt.ts';
 import { publicKeyFromDer } from '../../crypto/keys.ts';
@@ -80,11 +80,15 @@ function verificationKeys({ keys, dataTimestamp, refreshHintSeconds }: ExternalK
   });
 }
 
+const textOfKeys = ({ keys }: ExternalKeys): string =>
+  JSON.stringify(keys.map((one) => [one.keyId, one.key.toString('base64'), one.excludeFromOidcDiscovery]));
+
 class ExternalKeyCache implements TokenKeys {
   readonly #service: ExternalSignerService;
   readonly #clock: Clock;
   readonly #log: Logger;
   #keys: readonly VerificationKey[] = [];
+  #text = '';
   #refreshAt = 0;
   #looking: Promise<void> | undefined;
   #cancel = (): void => {};
@@ -113,7 +117,9 @@ class ExternalKeyCache implements TokenKeys {
   }
 
   async lookAgain(): Promise<void> {
-    await this.fetch().catch((error: unknown) => this.#log.error({ error }, 'Error while syncing keys'));
+    await this.fetch().catch((error: unknown) =>
+      this.#log.error({ error: inWords(error) }, 'Error while syncing keys'),
+    );
   }
 
   /** From now on by itself, when the signer says. */
@@ -132,7 +138,10 @@ class ExternalKeyCache implements TokenKeys {
       this.fetch().then(
         () => this.follow(),
         (error: unknown) => {
-          this.#log.error({ error }, 'keys of tokens were not fetched: those that were known before hold');
+          this.#log.error(
+            { error: inWords(error) },
+            'keys of tokens were not fetched: those that were known before hold',
+          );
           this.#in(againMs);
         },
       );
@@ -148,7 +157,11 @@ class ExternalKeyCache implements TokenKeys {
       throw failed(`${what}: while getting externally supported jwt signing keys`, error);
     }
     try {
-      this.#keys = verificationKeys(answer);
+      const keys = verificationKeys(answer);
+      const text = textOfKeys(answer);
+      // Whoever makes up a key has them fetched: what was checked by the same ones still holds.
+      if (text !== this.#text) this.#keys = keys;
+      this.#text = text;
     } catch (error) {
       throw failed(what, error);
     }

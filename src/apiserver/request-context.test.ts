@@ -22,3 +22,24 @@ test('of a hundred thousand warnings those are kept that the answer has room for
   for (let i = 0; i < 100; i++) long.warn(`${i}${'x'.repeat(10_000)}`);
   assert.equal(long.warnings.length, maxWarningLength / 256);
 });
+
+test('the body of a request whose client waits no longer is not read, and nothing is done for it', async () => {
+  const late = new AbortController();
+  const signal = new AbortController().signal;
+  const body = Promise.withResolvers<Buffer>();
+  let asked = 0;
+  const readBody = (): Promise<Buffer> => {
+    asked++;
+    return body.promise;
+  };
+  const one = new RequestContext({ method: 'POST', url: '/', signal, readBody } as unknown as ApiRequest);
+  one.endsWithin(1000, late.signal);
+  one.checkTime();
+  const reading = one.readBody(100);
+  late.abort();
+  body.resolve(Buffer.from('{}'));
+  await assert.rejects(reading, { code: 504 });
+  await assert.rejects(one.readBody(100), { code: 504 });
+  assert.equal(asked, 1);
+  assert.throws(() => one.checkTime(), { code: 504 });
+});

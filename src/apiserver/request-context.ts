@@ -1,4 +1,5 @@
 // One request on its way through the filters: what is asked, by whom, and what is to be said beside the answer.
+import { StatusError } from '../apimachinery/errors.ts';
 import { Places } from '../base/turns.ts';
 import type { AuditedRequest } from './audit/audited-request.ts';
 import type { UserInfo } from './authentication/authenticator.ts';
@@ -18,6 +19,15 @@ export const largeBodies = 2;
 /** As upstream: beyond so many characters in all, each warning is cut to fewer. */
 export const maxWarningLength = 4096;
 export const cutWarningLength = 256;
+
+/** What a client is told that waits no longer. */
+export const tooLateFor = (): StatusError =>
+  new StatusError(
+    504,
+    'Timeout',
+    'Timeout: request did not complete within requested timeout - context deadline exceeded',
+    {},
+  );
 
 export class RequestContext {
   readonly request: ApiRequest;
@@ -49,6 +59,7 @@ export class RequestContext {
   /** Upstream's --request-timeout: what is no watch and no stream takes no longer, however slowly its answer is read. */
   timeLimitMs = 60_000;
   #signal: AbortSignal | undefined;
+  #late: AbortSignal | undefined;
   #work: Promise<unknown> | undefined;
   #query: URLSearchParams | undefined;
   /** What writes its answer, if that is to be protobuf. */
@@ -69,7 +80,12 @@ export class RequestContext {
   /** Its client waits no longer than that, and then `late` tells. */
   endsWithin(ms: number, late: AbortSignal): void {
     this.timeLimitMs = ms;
+    this.#late = late;
     this.#signal = AbortSignal.any([this.request.signal, late]);
+  }
+  /** Throws when its client has been told that it is too late, and so has the audit log: nothing is done that neither knows of. */
+  checkTime(): void {
+    if (this.#late?.aborted === true) throw tooLateFor();
   }
   get query(): URLSearchParams {
     if (this.#query === undefined) {
@@ -80,10 +96,13 @@ export class RequestContext {
   }
   /** The whole body. A large one makes the request a heavy one, and waits until there is a place for it. */
   async readBody(limit: number): Promise<Buffer> {
+    // What of a body comes after the answer is thrown away.
+    this.checkTime();
     const body = await this.request.readBody(limit);
+    this.checkTime();
     if (body.length <= heavyBytes) return body;
     this.heavy = true;
-    this.#leave ??= await this.#places.take();
+    this.#leave ??= await this.#places.take(this.#late);
     return body;
   }
   /** What works on its answer, and may go on when its client has been told that it is too late. */

@@ -35,16 +35,20 @@ export class Http1Body {
   }
 
   complete(): void {
-    this.#isComplete = true;
-    this.#stream?.push(null);
+    if (!this.#isUnwanted) {
+      this.#isComplete = true;
+      this.#stream?.push(null);
+    }
     // Nobody will ask for more of it; what follows it on its connection waits behind it.
     this.#resume();
   }
 
-  /** What still comes is thrown away. */
+  /** What still comes is thrown away. Who reads it all the same must not take what there is of it for the whole. */
   unwanted(): void {
     this.#isUnwanted = true;
+    this.#isComplete = false;
     this.#pieces.length = 0;
+    this.#stream?.destroy();
     this.#resume();
   }
 

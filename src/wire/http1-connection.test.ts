@@ -156,6 +156,30 @@ test('an answer that comes before its request is whole: what follows the request
     }
 });
 
+test('what is still to come of a body when its request has its answer is not left out of it: whoever reads it finds none', async (t) => {
+  for (const [first, rest] of [
+    ['', 'abcdef'],
+    ['ab', 'cdef'],
+  ] as const)
+    for (const reads of ['before the answer', 'after it']) {
+      const read = Promise.withResolvers<Buffer>();
+      read.promise.catch(() => undefined);
+      const came = Promise.withResolvers<void>();
+      const one = await conversation(t, (request) => {
+        if (request.url === '/p') came.resolve();
+        else if (reads === 'after it')
+          void came.promise.then(() => request.readBody(100)).then(read.resolve, read.reject);
+        else request.readBody(100).then(read.resolve, read.reject);
+        return ok(`${request.url}.`);
+      });
+      one.send(`DELETE /early HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n${first}`);
+      await one.until('/early.');
+      one.send(rest + get('Connection: close\r\n'));
+      await assert.rejects(read.promise, /closed the connection/, `${first} ${reads}`);
+      assert.match(await one.end(), /\/p\.$/);
+    }
+});
+
 test('of whatever is no body nothing is a second request at the same time', async (t) => {
   for (const framing of [`Content-Length: ${3 * get().length}`, 'Transfer-Encoding: chunked'])
     for (const version of ['1.1', '1.0']) {

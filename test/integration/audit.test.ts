@@ -5,7 +5,7 @@ import { eventLine } from '../../src/api/audit/event.ts';
 import { readAuditPolicy } from '../../src/api/audit/policy.ts';
 import { policyMatcher } from '../../src/apiserver/audit/audit-rules.ts';
 import type { AuditBackend } from '../../src/apiserver/audit/backend.ts';
-import { startTestServer, type TestServerOptions } from '../../src/apiserver/testing/test-server.ts';
+import { admin, startTestServer, type TestServerOptions } from '../../src/apiserver/testing/test-server.ts';
 import { yamlToJson } from '../../src/base/yaml.ts';
 import { createMetrics } from '../../src/component-base/metrics.ts';
 
@@ -288,5 +288,54 @@ test('whatever a client sends, an event is one line', async () => {
   assert.deepEqual(created.sourceIPs, ['127.0.0.1']);
   const got = told.find((e) => e.verb === 'get')!;
   assert.equal(got.userAgent?.length, 1024 + '...TRUNCATED'.length);
+  await server.close();
+});
+
+test('what was told to have come too late is not written afterwards: the log does not say what was in it', async () => {
+  const judged = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const { server, told } = await audited('rules: [{level: Request, resources: [{group: ""}]}]', {
+    admission: [
+      {
+        name: 'Slow',
+        operations: ['CREATE', 'UPDATE', 'DELETE'],
+        validate: async ({ operation, name }) => {
+          if (name === 'kept') return;
+          asked.push(`${operation} ${name}`);
+          await judged.promise;
+        },
+      },
+    ],
+  });
+  await server.request('POST', maps, map('kept'));
+  const slow = Promise.withResolvers<Buffer>();
+  const signal = new AbortController().signal;
+  const late = (method: string, url: string, readBody: () => Promise<Buffer>): Promise<{ status: number }> =>
+    server.api.handle({
+      method,
+      url: `${url}?timeout=20ms`,
+      headers: {},
+      readBody,
+      signal,
+      user: admin,
+      remoteAddress: '',
+    });
+  const body = (name: string): Buffer => Buffer.from(JSON.stringify(map(name)));
+  const answers = await Promise.all([
+    late('POST', maps, async () => body('judged')),
+    late('POST', maps, () => slow.promise),
+    late('DELETE', `${maps}/kept`, () => slow.promise.then(() => Buffer.alloc(0))),
+  ]);
+  for (const { status } of answers) assert.equal(status, 504);
+  assert.deepEqual(asked, ['CREATE judged']);
+  slow.resolve(body('read'));
+  judged.resolve();
+  await server.request('POST', maps, map('after'));
+  for (const [name, status] of Object.entries({ judged: 404, read: 404, kept: 200 }))
+    assert.equal((await server.request('GET', `${maps}/${name}`)).status, status, name);
+  assert.deepEqual(
+    told.filter(({ responseStatus }) => responseStatus?.code === 504).map(({ stage }) => stage),
+    Array(3).fill('ResponseComplete'),
+  );
   await server.close();
 });

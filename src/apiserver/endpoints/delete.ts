@@ -140,6 +140,7 @@ async function deleteUnreadable({ context, declaration, store, deps }: EndpointR
         'is exclusively used to delete corrupt object(s), try again by removing this option',
       ),
     ]);
+  context.checkTime();
   await cache.deleteUnreadable(namespace, info.name);
   const details = { name: info.name, kind: declaration.kind };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details, code: 200 };

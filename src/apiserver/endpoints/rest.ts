@@ -85,6 +85,7 @@ async function answer(
     // What admission judges is what the request is about, whatever the body says.
     if (verb === 'create') checkNamespace(request.declaration, context.info.namespace, ensureMeta(object));
     object = await admitted(request, store, verb, object, complete);
+    context.checkTime();
   }
   const answered = await serve(restRequest(request, object));
   if (verb === 'list' && !isWholeResponse(answered))

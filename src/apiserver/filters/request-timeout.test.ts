@@ -72,16 +72,17 @@ test('the place of a large body that is worked on longer than its client waits i
   const context = new RequestContext(request, places);
   context.readInfo();
   const work = Promise.withResolvers<void>();
-  const others = await places.take();
+  const begun = Promise.withResolvers<void>();
   const served = requestTimeoutFilter(clock)(async () => {
     await context.readBody(1 << 20);
+    begun.resolve();
     await work.promise;
     return { status: 200, headers: {}, body: undefined };
   })(context);
+  await begun.promise;
   clock.advance(1000);
   await assert.rejects(served, { code: 504 });
   context.end();
-  others();
   const next = places.take();
   const soon = (): Promise<unknown> =>
     Promise.race([next.then(() => 'free'), new Promise((done) => setImmediate(done, 'taken'))]);
@@ -89,5 +90,34 @@ test('the place of a large body that is worked on longer than its client waits i
   work.resolve();
   assert.equal(await soon(), 'free');
   (await next)();
+  assert.equal(places.isIdle, true);
+});
+
+test('who waits for the place of a large body until its client does no longer gets none', async () => {
+  const clock = new FakeClock();
+  const places = new Places(1);
+  const others = await places.take();
+  const read = Promise.withResolvers<Buffer>();
+  const request = {
+    method: 'POST',
+    url: '/api/v1/pods?timeout=1s',
+    headers: {},
+    signal,
+    readBody: () => read.promise,
+  };
+  const context = new RequestContext(request as unknown as ApiRequest, places);
+  context.readInfo();
+  const reading = Promise.withResolvers<unknown>();
+  const served = requestTimeoutFilter(clock)(async () => {
+    reading.resolve(await context.readBody(1 << 20).catch((error: Error) => error.name));
+    return { status: 200, headers: {}, body: undefined };
+  })(context);
+  read.resolve(Buffer.alloc(100_000));
+  await new Promise((done) => setImmediate(done));
+  clock.advance(1000);
+  await assert.rejects(served, { code: 504 });
+  assert.equal(await reading.promise, 'AbortError');
+  context.end();
+  others();
   assert.equal(places.isIdle, true);
 });

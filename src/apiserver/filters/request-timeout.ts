@@ -1,8 +1,9 @@
 // How long a client would wait at most, which the query may say: what is no duration is refused, and a shorter one than the server's ends the request.
-import { badRequest, StatusError } from '../../apimachinery/errors.ts';
+import { badRequest } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { readGoDuration } from '../../base/go-duration.ts';
 import { type ApiResponse, isPullBody } from '../http.ts';
+import { tooLateFor } from '../request-context.ts';
 import { isLongRunning } from '../request-info.ts';
 import type { Filter } from './filter.ts';
 
@@ -31,8 +32,7 @@ function endedBy(
   return new Promise((resolve, reject) => {
     const cancel = clock.timer(ms, () => {
       late.abort();
-      const why = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
-      reject(new StatusError(504, 'Timeout', why, {}));
+      reject(tooLateFor());
     });
     answer.then(
       (response) => {

@@ -135,6 +135,7 @@ export class StoredResource {
     { context }: Pick<WriteOptions, 'context'>,
     write: () => Promise<T>,
   ): Promise<T> {
+    context?.checkTime();
     const ended = this.declaration.beginWrite?.();
     const audit = context?.audit;
     const timed = audit === undefined ? write : () => this.#timed(write, audit);

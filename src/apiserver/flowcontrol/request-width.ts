@@ -13,6 +13,11 @@ function beginsWithAll(query: URLSearchParams): boolean {
   return asked ?? ['', '0'].includes(query.get('resourceVersion') ?? '');
 }
 
+/** Watches have no pages, and neither has a list for which whatever is there will do. */
+function isWhole({ verb }: RequestInfo, query: URLSearchParams): boolean {
+  return verb === 'watch' || (query.get('resourceVersion') === '0' && (query.get('continue') ?? '') === '');
+}
+
 /** `count` tells how many objects there are of the resource; a limit counts when no selector has to be tried on each. */
 export function widthOf(info: RequestInfo, query: () => URLSearchParams, count: () => number): number {
   if (!info.isResource || info.name !== '') return 1;
@@ -21,6 +26,6 @@ export function widthOf(info: RequestInfo, query: () => URLSearchParams, count: 
   if (stored <= objectsPerSeat) return 1;
   const asked = Number(query().get('limit') ?? 0);
   const selects = (query().get('labelSelector') ?? '') !== '' || (query().get('fieldSelector') ?? '') !== '';
-  const read = asked > 0 && !selects ? Math.min(asked, stored) : stored;
+  const read = asked > 0 && !selects && !isWhole(info, query()) ? Math.min(asked, stored) : stored;
   return Math.max(1, Math.min(maxListSeats, Math.ceil(read / objectsPerSeat)));
 }

@@ -24,6 +24,15 @@ test('a body is whole again, whatever its pieces', async () => {
   }
 });
 
+test('a body whose sender has left before it is read is none, and is not waited for', async () => {
+  const left = new Readable({ read() {} });
+  left.push('{');
+  const closed = new Promise((done) => left.once('close', done));
+  left.destroy();
+  await closed;
+  await assert.rejects(readBody(left, 100, undefined), /the client closed the connection/);
+});
+
 test('a body of a hundred thousand pieces is refused as the long one that it costs', async () => {
   const refused = readBody(Readable.from(piecesOf(Buffer.alloc(100_000), 1)), 3 << 20, undefined);
   await assert.rejects(refused, BodyTooLargeError);

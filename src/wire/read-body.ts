@@ -46,6 +46,8 @@ class Pieces {
   }
 }
 
+const brokenOffText = 'the client closed the connection before the body ended';
+
 export function readBody(
   stream: Readable & { readonly aborted?: boolean },
   limit: number,
@@ -55,6 +57,8 @@ export function readBody(
     stream.resume();
     return Promise.reject(new BodyTooLargeError(limit));
   }
+  // It has told that it is closed, and says nothing any more.
+  if (stream.destroyed) return Promise.reject(new Error(brokenOffText));
   return new Promise((resolve, reject) => {
     const pieces = new Pieces();
     let size = 0;
@@ -76,7 +80,7 @@ export function readBody(
       else pieces.add(chunk);
     };
     stream.on('data', onData);
-    const brokenOff = (): void => finish(new Error('the client closed the connection before the body ended'));
+    const brokenOff = (): void => finish(new Error(brokenOffText));
     // A stream of HTTP/2 that its client resets ends as one that is whole does, and says so.
     stream.once('end', () => (stream.aborted === true ? brokenOff() : finish()));
     stream.once('error', (error) => finish(error));

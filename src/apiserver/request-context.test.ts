@@ -1,7 +1,9 @@
 // What a request gathers on its way.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApiRequest } from './http.ts';
+import { silentLogger } from '../component-base/logger.ts';
+import { panicRecoveryFilter } from './filters/panic-recovery.ts';
+import { type ApiRequest, BodyTooLargeError } from './http.ts';
 import { maxWarningLength, RequestContext } from './request-context.ts';
 
 const context = (): RequestContext => new RequestContext({ method: 'GET', url: '/' } as ApiRequest);
@@ -42,4 +44,22 @@ test('the body of a request whose client waits no longer is not read, and nothin
   await assert.rejects(one.readBody(100), { code: 504 });
   assert.equal(asked, 1);
   assert.throws(() => one.checkTime(), { code: 504 });
+});
+
+test('a client that breaks off its body is answered, and the log does not tell of it as of a fault', async () => {
+  for (const [error, status] of [
+    [new Error('the client closed the connection before the body ended'), 500],
+    [new BodyTooLargeError(100), 413],
+  ] as const) {
+    const readBody = (): Promise<Buffer> => Promise.reject(error);
+    const request = { method: 'POST', url: '/', headers: {}, readBody } as unknown as ApiRequest;
+    const logged: unknown[] = [];
+    const log = { ...silentLogger, error: (...said: unknown[]) => void logged.push(said) };
+    const serve = panicRecoveryFilter(log)(async (one) => {
+      await one.readBody(100);
+      assert.fail('read');
+    });
+    assert.equal((await serve(new RequestContext(request))).status, status);
+    assert.deepEqual(logged, []);
+  }
 });

@@ -1,10 +1,10 @@
 // One request on its way through the filters: what is asked, by whom, and what is to be said beside the answer.
-import { StatusError } from '../apimachinery/errors.ts';
+import { internalError, StatusError } from '../apimachinery/errors.ts';
 import { Places } from '../base/turns.ts';
 import type { AuditedRequest } from './audit/audited-request.ts';
 import type { UserInfo } from './authentication/authenticator.ts';
 import type { ProtobufEncoder } from './encode-answer.ts';
-import type { ApiRequest } from './http.ts';
+import { type ApiRequest, BodyTooLargeError } from './http.ts';
 import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
 
 /** What is smaller is done in a few milliseconds, whatever is done with it. */
@@ -28,6 +28,11 @@ export const tooLateFor = (): StatusError =>
     'Timeout: request did not complete within requested timeout - context deadline exceeded',
     {},
   );
+
+/** Whoever sends a body and breaks off, or takes too long, is no fault of this server's that its log tells of at length. */
+function unread(error: unknown): never {
+  throw error instanceof BodyTooLargeError ? error : internalError(error);
+}
 
 export class RequestContext {
   readonly request: ApiRequest;
@@ -98,7 +103,7 @@ export class RequestContext {
   async readBody(limit: number): Promise<Buffer> {
     // What of a body comes after the answer is thrown away.
     this.checkTime();
-    const body = await this.request.readBody(limit);
+    const body = await this.request.readBody(limit).catch(unread);
     this.checkTime();
     if (body.length <= heavyBytes) return body;
     this.heavy = true;

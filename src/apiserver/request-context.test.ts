@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { silentLogger } from '../component-base/logger.ts';
 import { panicRecoveryFilter } from './filters/panic-recovery.ts';
 import { type ApiRequest, BodyTooLargeError } from './http.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { maxWarningLength, RequestContext } from './request-context.ts';
 
 const context = (): RequestContext => new RequestContext({ method: 'GET', url: '/' } as ApiRequest);
@@ -62,4 +63,41 @@ test('a client that breaks off its body is answered, and the log does not tell o
     assert.equal((await serve(new RequestContext(request))).status, status);
     assert.deepEqual(logged, []);
   }
+});
+
+test('who waits for somebody else lets others work on their large bodies, unless too much waits already', async () => {
+  const bodies = new LargeBodies(1);
+  const reading = (bytes: number): RequestContext => {
+    const request = { method: 'POST', url: '/', readBody: async () => Buffer.alloc(bytes) };
+    return new RequestContext(request as unknown as ApiRequest, bodies);
+  };
+  const isTaken = async (): Promise<boolean> => {
+    const leaving = bodies.take();
+    const taken = await Promise.race([
+      leaving.then(() => false),
+      new Promise((done) => setImmediate(done, true)),
+    ]);
+    void leaving.then((leave) => leave());
+    return taken === true;
+  };
+  const answer = Promise.withResolvers<string>();
+  const waiting: Promise<string>[] = [];
+  // Of a megabyte each, so many wait without a place.
+  for (let i = 0; i < 32; i++) {
+    const one = reading(1 << 20);
+    await one.readBody(1 << 20);
+    waiting.push(one.aside(() => answer.promise).finally(() => one.end()));
+    assert.equal(await isTaken(), false);
+  }
+  const more = reading(1 << 20);
+  await more.readBody(1 << 20);
+  waiting.push(more.aside(() => answer.promise).finally(() => more.end()));
+  assert.equal(await isTaken(), true);
+  answer.resolve('allowed');
+  assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['allowed']));
+  await new Promise((done) => setImmediate(done));
+  assert.equal(bodies.isIdle, true);
+  const small = reading(10);
+  await small.readBody(100);
+  assert.equal(await small.aside(async () => 'small'), 'small');
 });

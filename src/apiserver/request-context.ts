@@ -1,20 +1,14 @@
 // One request on its way through the filters: what is asked, by whom, and what is to be said beside the answer.
 import { internalError, StatusError } from '../apimachinery/errors.ts';
-import { Places } from '../base/turns.ts';
 import type { AuditedRequest } from './audit/audited-request.ts';
 import type { UserInfo } from './authentication/authenticator.ts';
 import type { ProtobufEncoder } from './encode-answer.ts';
 import { type ApiRequest, BodyTooLargeError } from './http.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
 
 /** What is smaller is done in a few milliseconds, whatever is done with it. */
 export const heavyBytes: number = 64 * 1024;
-
-/**
- * Large bodies that are worked on together. Each becomes a tree of ten times its size: thirty of them at once would be
- * more memory and more garbage, and none would be done sooner.
- */
-export const largeBodies = 2;
 
 /** As upstream: beyond so many characters in all, each warning is cut to fewer. */
 export const maxWarningLength = 4096;
@@ -36,8 +30,9 @@ function unread(error: unknown): never {
 
 export class RequestContext {
   readonly request: ApiRequest;
-  readonly #places: Places;
+  readonly #places: LargeBodies;
   #leave: (() => void) | undefined;
+  #bodyBytes = 0;
   /** Set by the request-info filter. */
   info!: RequestInfo;
   /** Set by the authentication filter. */
@@ -69,7 +64,7 @@ export class RequestContext {
   #query: URLSearchParams | undefined;
   /** What writes its answer, if that is to be protobuf. */
   readonly protobuf: ProtobufEncoder | undefined;
-  constructor(request: ApiRequest, places: Places = new Places(1), protobuf?: ProtobufEncoder) {
+  constructor(request: ApiRequest, places: LargeBodies = new LargeBodies(1), protobuf?: ProtobufEncoder) {
     this.request = request;
     this.#places = places;
     this.protobuf = protobuf;
@@ -107,8 +102,26 @@ export class RequestContext {
     this.checkTime();
     if (body.length <= heavyBytes) return body;
     this.heavy = true;
+    this.#bodyBytes = body.length;
     this.#leave ??= await this.#places.take(this.#late);
     return body;
+  }
+  /** While it waits for somebody else, others have the place of its body; it goes on when it has one again. */
+  async aside<T>(wait: () => Promise<T>): Promise<T> {
+    const leave = this.#leave;
+    const back = leave && this.#places.aside(this.#bodyBytes);
+    if (leave === undefined || back === undefined) return wait();
+    this.#leave = undefined;
+    leave();
+    try {
+      return await wait();
+    } finally {
+      try {
+        this.#leave = await this.#places.take(this.#late);
+      } finally {
+        back();
+      }
+    }
   }
   /** What works on its answer, and may go on when its client has been told that it is too late. */
   outlivedBy(work: Promise<unknown>): void {

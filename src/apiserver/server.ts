@@ -1,7 +1,7 @@
 // The API server: filters, then resources by the generic registry, then the paths of the server itself.
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
-import { Places, type Turns } from '../base/turns.ts';
+import type { Turns } from '../base/turns.ts';
 import { threadTurns } from '../component-base/thread-turns.ts';
 import { admissionChain } from './admission/chain.ts';
 import { auditMetrics } from './audit/audit-metrics.ts';
@@ -14,12 +14,13 @@ import { inFlight } from './flowcontrol/in-flight.ts';
 import { defaultUserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
+import { LargeBodies } from './large-bodies.ts';
 import { showObjectCounts } from './object-counts.ts';
 import { KeptConversions } from './registry/kept-conversions.ts';
 import { type RestStorage, restKey } from './registry/rest-storage.ts';
 import { ResourceStore } from './registry/store.ts';
 import { openCache } from './registry/stored-resource.ts';
-import { largeBodies, RequestContext } from './request-context.ts';
+import { RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
 import { errorResponse } from './response.ts';
 import { routeResource } from './router.ts';
@@ -49,7 +50,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
   const stores = storesOf(config, config.restStorage ?? noHandlers, threadTurns);
   const observed = serverMetrics(config.metrics, (info) => isServed(config.scheme, info));
   showObjectCounts(config.metrics, config.scheme, stores);
-  const places = new Places(largeBodies);
+  const places = new LargeBodies();
   const protobuf = protobufCodec(config.scheme);
   let closing = false;
   const serve = handlerOf(config, stores, () => closing);

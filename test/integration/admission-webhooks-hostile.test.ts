@@ -269,3 +269,29 @@ test('who waits a moment only is not let past a webhook whose failures are ignor
   await ask('POST', configMaps, { metadata: { name: 'after' } });
   assert.equal((await ask('GET', `${configMaps}/past`)).status, 404);
 });
+
+test('large bodies that wait for a webhook are in the way of no other large one', {
+  timeout: 60_000,
+}, async () => {
+  for (const kind of ['mutating', 'validating'] as const) {
+    await configure(kind);
+    const hung = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    let waiting = 0;
+    server.answers.set('/hook', async () => {
+      if (++waiting === 8) asked.resolve();
+      await hung.promise;
+      return { allowed: true };
+    });
+    const large = { a: 'x'.repeat(100_000) };
+    const many = Array.from({ length: 8 }, (_, i) =>
+      ask('POST', configMaps, { metadata: { name: `${kind}-${i}` }, data: large }),
+    );
+    await asked.promise;
+    const secret = { metadata: { name: `beside-${kind}` }, stringData: large };
+    assert.equal((await ask('POST', '/api/v1/namespaces/default/secrets', secret)).status, 201);
+    hung.resolve();
+    for (const one of many) assert.equal((await one).status, 201);
+    await ask('DELETE', `${registration}/${kind}webhookconfigurations/hook`);
+  }
+});

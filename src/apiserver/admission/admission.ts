@@ -27,6 +27,8 @@ export interface AdmissionRequest {
   readonly options: JsonObject | undefined;
   /** Ends when the user waits no more. */
   readonly signal: AbortSignal;
+  /** Around what waits for somebody else's answer: meanwhile it is in nobody's way. */
+  readonly aside?: (<T>(wait: () => Promise<T>) => Promise<T>) | undefined;
   readonly reinvocation: Reinvocation;
   /** Calls back when the write has ended, stored or not; never when nobody knows whether it was. */
   atEnd(listener: () => void): void;

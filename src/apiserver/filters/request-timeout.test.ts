@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
-import { Places } from '../../base/turns.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
+import { LargeBodies } from '../large-bodies.ts';
 import { RequestContext } from '../request-context.ts';
 import { requestTimeoutFilter } from './request-timeout.ts';
 
@@ -65,7 +65,7 @@ test('no time, a longer one than the server has, and that of a watch change noth
 
 test('the place of a large body that is worked on longer than its client waits is held as long, and given back', async () => {
   const clock = new FakeClock();
-  const places = new Places(1);
+  const places = new LargeBodies(1);
   const url = '/api/v1/namespaces/default/configmaps?timeout=1s';
   const read = async (): Promise<Buffer> => Buffer.alloc(100_000);
   const request = { method: 'POST', url, headers: {}, signal, readBody: read } as unknown as ApiRequest;
@@ -95,7 +95,7 @@ test('the place of a large body that is worked on longer than its client waits i
 
 test('who waits for the place of a large body until its client does no longer gets none', async () => {
   const clock = new FakeClock();
-  const places = new Places(1);
+  const places = new LargeBodies(1);
   const others = await places.take();
   const read = Promise.withResolvers<Buffer>();
   const request = {

@@ -125,6 +125,7 @@ export function admissionRequest(
       return subject.requestOptions ?? optionsOf(context, subject.operation);
     },
     signal: context.signal,
+    aside: (wait) => context.aside(wait),
     reinvocation: { wanted: false, again: false },
     atEnd: (listener) => void atEnd.push(listener),
     end: () => {

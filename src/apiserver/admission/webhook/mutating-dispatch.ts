@@ -69,7 +69,8 @@ export class MutatingDispatch {
 
   async #mutate(request: AdmissionRequest, invocation: Invocation, patchKey: string): Promise<boolean> {
     const objects = await objectsFor(request, invocation);
-    const answer = await this.#deps.caller.call(request, invocation, objects, true);
+    const ask = (): Promise<AdmissionAnswer> => this.#deps.caller.call(request, invocation, objects, true);
+    const answer = await (request.aside === undefined ? ask() : request.aside(ask));
     const { declaration } = request;
     const patched = await patchedByWebhook(this.#scheme, invocation, request, objects.object, answer);
     if (patched === undefined) return false;

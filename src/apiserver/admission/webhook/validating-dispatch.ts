@@ -44,23 +44,25 @@ export async function dispatchValidating(
   if (calls.length === 0) return;
   caller.timeLeft(request);
   const refusals: unknown[] = [];
-  await Promise.all(
-    calls.map(async ({ invocation, objects }, index) => {
-      try {
-        await policy(
-          {
-            request,
-            webhook: invocation.webhook,
-            phase: 'validating',
-            failedOpenKey: `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
-          },
-          () => caller.call(request, invocation, objects, false),
-        );
-      } catch (error) {
-        refusals.push(error);
-      }
-    }),
-  );
+  const asked = (): Promise<unknown> =>
+    Promise.all(
+      calls.map(async ({ invocation, objects }, index) => {
+        try {
+          await policy(
+            {
+              request,
+              webhook: invocation.webhook,
+              phase: 'validating',
+              failedOpenKey: `failed-open.validating.webhook.admission.k8s.io/round_0_index_${index}`,
+            },
+            () => caller.call(request, invocation, objects, false),
+          );
+        } catch (error) {
+          refusals.push(error);
+        }
+      }),
+    );
+  await (request.aside === undefined ? asked() : request.aside(asked));
   const [first] = refusals;
   if (first !== undefined) throw isStatusError(first) ? first : internalError(first);
 }

@@ -141,7 +141,8 @@ export class Http2Backend {
     this.#session.once('remoteSettings', () => {
       this.#hasSettings = true;
     });
-    this.#session.setTimeout(limits.idleMs, () => this.#streams === 0 && this.#session.close());
+    this.#session.setTimeout(limits.idleMs, () => this.#endUnlessAsked());
+    this.#session.once('goaway', () => this.#endUnlessAsked());
     this.#look = setInterval(() => this.#lookAfter(), limits.silentMs).unref();
     this.#session.once('close', () => {
       clearInterval(this.#look);
@@ -197,8 +198,16 @@ export class Http2Backend {
   #begun(stream: ClientHttp2Stream): void {
     if (this.#streams++ === 0) this.#session.ref();
     stream.once('close', () => {
-      if (--this.#streams === 0) this.#session.unref();
+      if (--this.#streams > 0) return;
+      this.#session.unref();
+      // Whoever waited for the last one is told of its end first.
+      if (!this.isUsable) queueMicrotask(() => this.#endUnlessAsked());
     });
+  }
+
+  /** A session that only ends its side in good order waits for a peer that may never end the other: each would keep a socket. */
+  #endUnlessAsked(): void {
+    if (this.#streams === 0) this.destroy();
   }
 
   #answer(

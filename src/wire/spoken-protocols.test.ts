@@ -11,6 +11,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
 import { BackendError, type BackendRequest, readTextOf } from './backend.ts';
 import { type HttpResponse, isPullBody, type PullBody } from './http-message.ts';
@@ -261,4 +262,67 @@ test('a server that takes a connection and says nothing is waited for as long as
   await assert.rejects(asked, { message: 'gone' });
   const late = client.request(target, { ...question, answerWithinMs: 10 });
   await assert.rejects(late, { message: 'no answer in time' });
+});
+
+const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+};
+
+/** Of one that says what it likes in frames, of each first request, and ends nothing. */
+async function saying(t: TestContext, ...answers: Buffer[]) {
+  const none = Buffer.alloc(0);
+  const sockets: TLSSocket[] = [];
+  const server = createTlsServer({ cert, key, ALPNProtocols: ['h2'], allowHalfOpen: true } as TlsOptions);
+  server.on('secureConnection', (socket) => {
+    const answer = answers[sockets.push(socket) - 1]!;
+    socket.on('error', () => {});
+    // Whom nobody listens to any more is told so.
+    socket.once('end', () => socket.write(frame(6, 0, 0, Buffer.alloc(8))));
+    socket.write(frame(4, 0, 0, none));
+    let said = none;
+    socket.on('data', (bytes: Buffer) => {
+      said = Buffer.concat([said, bytes]);
+      // Its head: the first stream is 1.
+      if (said.includes(frame(1, 5, 1, none).subarray(3))) socket.write(answer);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = new SpokenProtocols();
+  t.after(() => {
+    client.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const target = { host: '127.0.0.1', port, tls: { verify: true, ca: ca.certificatePem } };
+  const text = async (): Promise<string> => {
+    const answer = await client.request(target, { method: 'GET', path: '/', headers: {} });
+    return readTextOf(answer!.body as PullBody, 100);
+  };
+  return { sockets, text };
+}
+
+const wellIn = Buffer.concat([frame(1, 4, 1, Buffer.from([0x88])), frame(0, 1, 1, Buffer.from('all'))]);
+/** `last`: what it has looked at. */
+const goesAway = (last: number): Buffer => frame(7, 0, 0, Buffer.from([0, 0, 0, last, 0, 0, 0, 0]));
+
+test('the connection of a server that goes away and does not end it is left', {
+  timeout: 20_000,
+}, async (t) => {
+  const { sockets, text } = await saying(t, Buffer.concat([wellIn, goesAway(1)]));
+  assert.equal(await text(), 'all');
+  const [socket] = sockets;
+  if (!socket!.closed) await new Promise<void>((resolve) => socket!.once('close', () => resolve()));
+});
+
+test('what a server that goes away has not looked at is asked again', async (t) => {
+  const { sockets, text } = await saying(t, goesAway(0), wellIn);
+  assert.equal(await text(), 'all');
+  assert.equal(sockets.length, 2);
 });

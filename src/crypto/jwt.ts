@@ -57,9 +57,12 @@ function algorithmOf(key: KeyObject): JwtAlgorithm {
 }
 
 /** The public half of a key, with the names under which tokens refer to it. */
-export function verificationKey(key: KeyObject): VerificationKey {
+export const verificationKey = (key: KeyObject): VerificationKey => namedKey(key, keyId(key));
+
+/** The same of whoever gives keys names of their own. */
+export function namedKey(key: KeyObject, kid: string): VerificationKey {
   const publicKey = publicHalf(key);
-  return { kid: keyId(publicKey), alg: algorithmOf(publicKey), publicKey };
+  return { kid, alg: algorithmOf(publicKey), publicKey };
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -129,13 +132,12 @@ export function signedClaims(token: string, keys: readonly VerificationKey[]): V
   const read = readJwt(token);
   if ('refused' in read) return read;
   const { header, claims, signed, signature } = read;
-  const key = keys.find((k) => k.kid === header.kid && k.alg === header.alg);
-  if (key === undefined) return { refused: 'no key fits the algorithm and key id of the token' };
-  const good = verify(
-    hashes[key.alg],
-    Buffer.from(signed),
-    { key: key.publicKey, dsaEncoding: 'ieee-p1363' },
-    signature,
+  // Whoever names keys may have given one name to several.
+  const named = keys.filter((k) => k.kid === header.kid && k.alg === header.alg);
+  if (named.length === 0) return { refused: 'no key fits the algorithm and key id of the token' };
+  const bytes = Buffer.from(signed);
+  const good = named.some(({ alg, publicKey: key }) =>
+    verify(hashes[alg], bytes, { key, dsaEncoding: 'ieee-p1363' }, signature),
   );
   return good ? { claims } : { refused: 'the signature is wrong' };
 }
@@ -154,6 +156,18 @@ export function verifyJwt(token: string, keys: readonly VerificationKey[], nowMs
   return { claims };
 }
 
+const exported = new WeakMap<KeyObject, object>();
+
+/** What a key is, by RFC 7517. Written once: that takes as long as to read it. */
+export function jwkOf({ publicKey }: VerificationKey): object {
+  let written = exported.get(publicKey);
+  if (written === undefined) {
+    written = publicKey.export({ format: 'jwk' });
+    exported.set(publicKey, written);
+  }
+  return written;
+}
+
 /** RFC 7517 key set, as `/openid/v1/jwks` serves it. */
 export function jwks(keys: readonly VerificationKey[]): { readonly keys: readonly object[] } {
   return {
@@ -162,7 +176,7 @@ export function jwks(keys: readonly VerificationKey[]): { readonly keys: readonl
       kty: key.publicKey.asymmetricKeyType === 'rsa' ? 'RSA' : 'EC',
       kid: key.kid,
       alg: key.alg,
-      ...key.publicKey.export({ format: 'jwk' }),
+      ...jwkOf(key),
     })),
   };
 }

@@ -1,8 +1,10 @@
 // Service account tokens that another program signs: good, told of, followed when keys change, and refused when it lies.
 import assert from 'node:assert/strict';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { wholeBody } from '../../src/apiserver/testing/whole-body.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { AuthenticationFlags } from '../../src/cmd/compose/authentication-flags.ts';
 import { startServer } from '../../src/cmd/compose/compose-server.ts';
 import { openExternalSigner } from '../../src/cmd/compose/external-signer.ts';
@@ -35,6 +37,8 @@ async function scene(t: TestContext) {
     });
   return { program, start, socket };
 }
+
+const publicDer = (pair: KeyObject): Buffer => createPublicKey(pair).export({ type: 'spki', format: 'der' });
 
 interface Answered {
   readonly status: number;
@@ -221,4 +225,84 @@ test('a signer that can not be used ends the start', async (t) => {
     'invalid value "abc" passed for `--service-account-signing-endpoint`, should be a valid location on the filesystem or must be prefixed with @ to name UDS in abstract namespace',
     { serviceAccountSigningEndpoint: 'abc' },
   );
+});
+
+/** Time passes also while somebody sleeps, but nobody waits for it. */
+function hastyClock(): Clock & { readonly slept: number[] } {
+  const slept: number[] = [];
+  const passed = (): number => slept.reduce((all, ms) => all + ms, 0);
+  return {
+    slept,
+    now: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic() + passed(),
+    sleep: async (ms) => void slept.push(ms),
+    timer: (ms, run) => systemClock.timer(ms, run),
+  };
+}
+
+async function opened(t: TestContext) {
+  const { program, socket } = await scene(t);
+  const clock = hastyClock();
+  const signer = await openExternalSigner(socket, undefined, { clock, log: silentLogger });
+  t.after(() => signer.close());
+  return { program, clock, keys: signer.keys };
+}
+
+test('keys that are told again are those that were read before, in whatever order: what tokens were believed by them stays', async (t) => {
+  const { program, keys } = await opened(t);
+  program.keys.set('second', newSigningKey());
+  await keys.lookAgain!();
+  const first = keys.now();
+  program.told = (told) => told.toReversed();
+  await keys.lookAgain!();
+  assert.equal(program.calls.fetch, 3);
+  assert.equal(keys.now(), first);
+  program.told = (told) => [told[0]!, told[0]!];
+  await keys.lookAgain!();
+  assert.deepEqual(
+    keys.now().map(({ kid }) => kid),
+    ['first'],
+  );
+  program.told = (told) => [{ ...told[0]!, exclude_from_oidc_discovery: true }];
+  await keys.lookAgain!();
+  assert.equal(keys.now()[0]!.isHidden, true);
+});
+
+test('several keys of one name are all believed', async (t) => {
+  const { program, ask, token } = await running(t);
+  const old = await token();
+  const before = { key_id: 'first', key: publicDer(program.keys.get('first')!.pair) };
+  program.keys.set('first', newSigningKey());
+  program.told = (told) => [...told, { ...before, exclude_from_oidc_discovery: false }];
+  program.keys.set('second', newSigningKey());
+  program.signing = 'second';
+  // Nobody knew that one: all are fetched again.
+  assert.equal((await ask('POST', self, {}, await token())).status, 201);
+  program.signing = 'first';
+  assert.equal((await ask('POST', self, {}, await token())).status, 201);
+  assert.equal((await ask('POST', self, {}, old)).status, 201);
+});
+
+test('many keys are read in turns, and nobody who names one that is none has them read without a rest', async (t) => {
+  const { program, clock, keys } = await opened(t);
+  const told = Array.from({ length: 2_000 }, (_, i) => ({
+    key_id: `key-${i}`,
+    key: publicDer(newSigningKey().pair),
+  }));
+  program.told = () => told;
+  let turns = 0;
+  const over = new AbortController();
+  const turn = (): void => {
+    turns++;
+    if (!over.signal.aborted) setImmediate(turn);
+  };
+  turn();
+  await keys.lookAgain!();
+  over.abort();
+  assert.equal(keys.now().length, 2_000);
+  assert.ok(turns > 50, `${turns}`);
+  clock.slept.length = 0;
+  await Promise.all([keys.lookAgain!(), keys.lookAgain!()]);
+  assert.notEqual(clock.slept.length, 0);
+  assert.equal(program.calls.fetch, 3);
 });

@@ -2,12 +2,13 @@
 import type { Clock } from '../../base/clock.ts';
 import { formatGoDuration } from '../../base/go-duration.ts';
 import { inWords, type Logger } from '../../component-base/logger.ts';
-import type { JwtClaims, VerificationKey } from '../../crypto/jwt.ts';
-import { verificationKey } from '../../crypto/jwt.ts';
+import { threadTurns } from '../../component-base/thread-turns.ts';
+import { type JwtClaims, jwkOf, namedKey, type VerificationKey } from '../../crypto/jwt.ts';
 import { publicKeyFromDer } from '../../crypto/keys.ts';
 import type { TokenKeys } from '../../plugins/authentication/tokens/token-keys.ts';
 import {
   createExternalSignerService,
+  type ExternalKey,
   type ExternalKeys,
   type ExternalSignerService,
   type SignedPart,
@@ -60,39 +61,59 @@ export function checkSigningEndpoint(flags: {
     );
 }
 
-/** Throws in upstream's words for keys that nobody could use. */
-function verificationKeys({ keys, dataTimestamp, refreshHintSeconds }: ExternalKeys): VerificationKey[] {
-  if (refreshHintSeconds <= 0) throw new Error(`found invalid refresh hint (${refreshHintSeconds}s)`);
-  if (keys.length === 0) throw new Error('found no keys');
-  if (dataTimestamp === undefined) throw new Error('invalid data timestamp: proto: invalid nil Timestamp');
-  if (dataTimestamp.nanos < 0 || dataTimestamp.nanos >= 1e9)
-    throw new Error('invalid data timestamp: proto: timestamp has out-of-range nanos');
-  return keys.map(({ keyId, key, excludeFromOidcDiscovery }) => {
-    if (keyId === '' || Buffer.byteLength(keyId) > maxKeyIdBytes)
-      throw new Error(`found invalid public key id ${JSON.stringify(keyId)}`);
-    if (key.length === 0) throw new Error('found empty public key');
-    try {
-      const isHidden = excludeFromOidcDiscovery;
-      return { ...verificationKey(publicKeyFromDer(key)), kid: keyId, isHidden };
-    } catch (error) {
-      throw failed('while parsing external public keys', error);
+/** Some milliseconds. */
+const keysAtOnce = 32;
+/** Anybody can name a key that nobody knows: what that costs this thread is at most a part of its time. */
+const restOfReading = 10;
+const longestRestMs = 1_000;
+
+/** What lists of keys told so far. Those that are told again are the same ones: to read one costs more than to believe a token. */
+class KeyReader {
+  #known = new Map<string, VerificationKey>();
+
+  /** Throws in upstream's words for keys that nobody could use. */
+  async read({ keys, dataTimestamp, refreshHintSeconds }: ExternalKeys): Promise<Set<VerificationKey>> {
+    if (refreshHintSeconds <= 0) throw new Error(`found invalid refresh hint (${refreshHintSeconds}s)`);
+    if (keys.length === 0) throw new Error('found no keys');
+    if (dataTimestamp === undefined) throw new Error('invalid data timestamp: proto: invalid nil Timestamp');
+    if (dataTimestamp.nanos < 0 || dataTimestamp.nanos >= 1e9)
+      throw new Error('invalid data timestamp: proto: timestamp has out-of-range nanos');
+    const now = new Map<string, VerificationKey>();
+    for (const [i, told] of keys.entries()) {
+      if (i % keysAtOnce === keysAtOnce - 1) await threadTurns.take();
+      const name = `${told.excludeFromOidcDiscovery} ${told.key.toString('base64')} ${told.keyId}`;
+      now.set(name, now.get(name) ?? this.#known.get(name) ?? keyOf(told));
     }
-  });
+    this.#known = now;
+    return new Set(now.values());
+  }
 }
 
-const textOfKeys = ({ keys }: ExternalKeys): string =>
-  JSON.stringify(keys.map((one) => [one.keyId, one.key.toString('base64'), one.excludeFromOidcDiscovery]));
+function keyOf({ keyId, key, excludeFromOidcDiscovery: isHidden }: ExternalKey): VerificationKey {
+  if (keyId === '' || Buffer.byteLength(keyId) > maxKeyIdBytes)
+    throw new Error(`found invalid public key id ${JSON.stringify(keyId)}`);
+  if (key.length === 0) throw new Error('found empty public key');
+  try {
+    const read = { ...namedKey(publicKeyFromDer(key), keyId), isHidden };
+    jwkOf(read);
+    return read;
+  } catch (error) {
+    throw failed('while parsing external public keys', error);
+  }
+}
 
 class ExternalKeyCache implements TokenKeys {
   readonly #service: ExternalSignerService;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #reader = new KeyReader();
   #keys: readonly VerificationKey[] = [];
-  #text = '';
   #refreshAt = 0;
+  /** Until then who names an unknown key waits. */
+  #restsUntil = 0;
   #looking: Promise<void> | undefined;
   #cancel = (): void => {};
-  #isStopped = false;
+  readonly #ended = new AbortController();
 
   constructor(service: ExternalSignerService, clock: Clock, log: Logger) {
     this.#service = service;
@@ -117,9 +138,19 @@ class ExternalKeyCache implements TokenKeys {
   }
 
   async lookAgain(): Promise<void> {
+    await this.#rested();
     await this.fetch().catch((error: unknown) =>
       this.#log.error({ error: inWords(error) }, 'Error while syncing keys'),
     );
+  }
+
+  /** Until it may be asked once more, or is asked. */
+  async #rested(): Promise<void> {
+    while (this.#looking === undefined && !this.#ended.signal.aborted) {
+      const restMs = this.#restsUntil - this.#clock.monotonic();
+      if (restMs <= 0) return;
+      await this.#clock.sleep(restMs, this.#ended.signal).catch(() => undefined);
+    }
   }
 
   /** From now on by itself, when the signer says. */
@@ -128,12 +159,12 @@ class ExternalKeyCache implements TokenKeys {
   }
 
   stop(): void {
-    this.#isStopped = true;
+    this.#ended.abort();
     this.#cancel();
   }
 
   #in(ms: number): void {
-    if (this.#isStopped) return;
+    if (this.#ended.signal.aborted) return;
     this.#cancel = this.#clock.timer(Math.min(Math.max(ms, 0), longestTimerMs), () => {
       this.fetch().then(
         () => this.follow(),
@@ -156,16 +187,22 @@ class ExternalKeyCache implements TokenKeys {
     } catch (error) {
       throw failed(`${what}: while getting externally supported jwt signing keys`, error);
     }
+    const began = this.#clock.monotonic();
     try {
-      const keys = verificationKeys(answer);
-      const text = textOfKeys(answer);
-      // Whoever makes up a key has them fetched: what was checked by the same ones still holds.
-      if (text !== this.#text) this.#keys = keys;
-      this.#text = text;
+      this.#take(await this.#reader.read(answer));
     } catch (error) {
       throw failed(what, error);
+    } finally {
+      const now = this.#clock.monotonic();
+      this.#restsUntil = now + Math.min((now - began) * restOfReading, longestRestMs);
     }
     this.#refreshAt = this.#clock.monotonic() + answer.refreshHintSeconds * 1000;
+  }
+
+  /** Whoever remembers tokens goes on doing so where the keys are those of before, in whatever order they are told. */
+  #take(keys: ReadonlySet<VerificationKey>): void {
+    if (keys.size === this.#keys.length && this.#keys.every((key) => keys.has(key))) return;
+    this.#keys = [...keys];
   }
 }
 

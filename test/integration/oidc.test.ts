@@ -343,6 +343,36 @@ test('claims are read as Go reads them', async () => {
     const user = (await whoAmI(plane, signToken(rsa, claims(more)))) as Record<string, unknown>;
     for (const [field, value] of Object.entries(expected)) assert.deepEqual(user[field], value);
   }
+  const misread: readonly (readonly [object, RegExp])[] = [
+    [
+      { _claim_sources: [] },
+      /array into Go struct field idToken\._claim_sources of type map\[string\]oidc\.claimSource\]$/,
+    ],
+    [
+      { _claim_sources: { a: 'x' } },
+      /string into Go struct field idToken\._claim_sources\.a of type oidc\.claimSource\]$/,
+    ],
+    [
+      { _claim_sources: { a: { endpoint: 1 } } },
+      /number into Go struct field idToken\._claim_sources\.a\.endpoint of type string\]$/,
+    ],
+    [
+      { _claim_names: ['x'] },
+      /array into Go struct field idToken\._claim_names of type map\[string\]string\]$/,
+    ],
+    [
+      { _claim_names: 'x' },
+      /string into Go struct field idToken\._claim_names of type map\[string\]string\]$/,
+    ],
+    [{ _claim_names: 7 }, /number into Go struct field idToken\._claim_names of type map/],
+    [{ _claim_names: { a: 5 } }, /number into Go struct field idToken\._claim_names\.a of type string\]$/],
+    [{ _claim_names: { a: null } }, /oidc: failed to obtain source from claim name\]$/],
+    [
+      { _claim_names: { a: '0' }, _claim_sources: [{}] },
+      /array into Go struct field idToken\._claim_sources/,
+    ],
+  ];
+  for (const [more, why] of misread) assert.match(await refusal(plane, signToken(rsa, claims(more))), why);
   for (const more of [{ nonce: 1 }, { aud: ['cluster', 7] }, { iat: 'soon' }, { exp: { at: 1 } }])
     assert.match(await refusal(plane, signToken(rsa, claims(more))), /failed to unmarshal claims/);
 });

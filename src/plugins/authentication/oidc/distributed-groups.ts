@@ -25,29 +25,25 @@ export interface GroupSources {
 export type ExpandClaims = (claims: JwtClaims) => Promise<JwtClaims>;
 
 interface Endpoint {
-  readonly endpoint?: string;
-  readonly access_token?: string;
+  readonly endpoint?: string | null;
+  readonly access_token?: string | null;
 }
 
-/** Where the claim is; undefined: the token says nothing of it. That sources are there has been looked at. */
+/** Where the claim is; undefined: the token says nothing of it. That it can be read so has been looked at. */
 function endpointOf(claims: JwtClaims, claim: string): Endpoint | undefined {
   const names = (claims._claim_names ?? {}) as Readonly<Record<string, string>>;
   if (Object.hasOwn(claims, claim) || !Object.hasOwn(names, claim)) return undefined;
   const sources = claims._claim_sources as Readonly<Record<string, Endpoint | null>>;
   const found = sources[names[claim]!] ?? {};
-  for (const text of [found.endpoint, found.access_token])
-    if (text !== undefined && text !== null && typeof text !== 'string')
-      throw new Error(
-        'oidc: could not parse claim sources: json: cannot unmarshal into Go value of type string',
-      );
   // An aggregated claim, maybe.
   return found.endpoint ? found : undefined;
 }
 
 async function fetched(
-  { endpoint = '', access_token: bearer }: Endpoint,
+  { endpoint: said, access_token: bearer }: Endpoint,
   sources: GroupSources,
 ): Promise<unknown> {
+  const endpoint = said ?? '';
   const { claim, ca, rules, own, getText, keysOf } = sources;
   const token = await getText(endpoint, ca, bearer ?? '').catch((error: unknown) => {
     throw new Error(`while getting distributed claim ${JSON.stringify(claim)}: ${(error as Error).message}`);

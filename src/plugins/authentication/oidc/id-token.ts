@@ -73,26 +73,48 @@ function audienceFault(claims: JwtClaims, audiences: readonly string[]): string 
   return `oidc: expected audience ${wanted} got ${goQuoted(named)}`;
 }
 
-/** Whoever says where a claim is found must say what is found there. */
-function sourceFault({ _claim_names: names, _claim_sources: sources }: JwtClaims): string | undefined {
-  if (names === undefined || names === null) return undefined;
-  for (const source of Object.values(names as object)) {
-    if (typeof source !== 'string') throw unreadable('json: cannot unmarshal _claim_names');
+const misfit = (value: unknown, field: string, type: string): Error =>
+  unreadable(
+    `json: cannot unmarshal ${goValueName(value as Json)} into Go struct field idToken.${field} of type ${type}`,
+  );
+
+/** Of an object; null is as good as none. */
+function membersOf(value: unknown, field: string, type: string): Map<string, unknown> {
+  if (value === undefined || value === null) return new Map();
+  if (typeof value !== 'object' || Array.isArray(value)) throw misfit(value, field, type);
+  return new Map(Object.entries(value));
+}
+
+function textIn(value: unknown, field: string): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw misfit(value, field, 'string');
+  return value;
+}
+
+/** Whoever says where a claim is found must say what is found there. Both are read, whether they are of use or not. */
+function sourceFault(claims: JwtClaims): string | undefined {
+  const [names, sources] = (
+    [
+      ['_claim_names', 'string'],
+      ['_claim_sources', 'oidc.claimSource'],
+    ] as const
+  ).map(([field, type]) => membersOf(claims[field], field, `map[string]${type}`));
+  for (const [name, source] of sources!) {
+    const field = `_claim_sources.${name}`;
+    const found = membersOf(source, field, 'oidc.claimSource');
+    for (const one of ['endpoint', 'access_token']) textIn(found.get(one), `${field}.${one}`);
+  }
+  const wanted = [...names!].map(([name, source]) => textIn(source, `_claim_names.${name}`));
+  for (const source of wanted) {
     if (source === '') return 'oidc: failed to obtain source from claim name';
-    if (typeof sources !== 'object' || sources === null || !Object.hasOwn(sources, source))
-      return 'oidc: source does not exist';
+    if (!sources!.has(source)) return 'oidc: source does not exist';
   }
   return undefined;
 }
 
 function checkTexts(claims: JwtClaims): void {
-  for (const claim of ['sub', 'nonce', 'at_hash']) {
-    const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
-    if (value !== undefined && value !== null && typeof value !== 'string')
-      throw unreadable(
-        `json: cannot unmarshal ${goValueName(value as Json)} into Go struct field idToken.${claim} of type string`,
-      );
-  }
+  for (const claim of ['sub', 'nonce', 'at_hash'])
+    textIn(Object.hasOwn(claims, claim) ? claims[claim] : undefined, claim);
 }
 
 /** The claims of one that all is well with. Throws why it is not believed. */

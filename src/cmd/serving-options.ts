@@ -107,13 +107,17 @@ function rereading<A extends readonly unknown[], T>(
   };
 }
 
-function readPair(flag: string, certFile: string, keyFile: string): KeyPairPem {
-  if (certFile === '' || keyFile === '') throw new Error(`--${flag}: missing filename for serving cert`);
-  return ofFlag(flag, certFile, () => {
-    const pair = {
-      certificatePem: readFileSync(certFile, 'utf8'),
-      privateKeyPem: readFileSync(keyFile, 'utf8'),
-    };
+/** By which flags a certificate and its key are named. */
+interface PairFlags {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function readPair({ cert, key }: PairFlags, certFile: string, keyFile: string): KeyPairPem {
+  if (certFile === '' || keyFile === '') throw new Error(`--${cert}: missing filename for serving cert`);
+  const read = (flag: string, file: string): string => ofFlag(flag, file, () => readFileSync(file, 'utf8'));
+  const pair = { certificatePem: read(cert, certFile), privateKeyPem: read(key, keyFile) };
+  return ofFlag(cert, certFile, () => {
     if (pair.certificatePem === '' || pair.privateKeyPem === '')
       throw new Error(`missing content for serving cert "serving-cert::${certFile}::${keyFile}"`);
     const fault = keyPairFault(pair);
@@ -133,6 +137,13 @@ function checkUsable({ certificatePem: cert, privateKeyPem: key }: KeyPairPem): 
   }
 }
 
+const pairFlags = {
+  serving: { cert: 'tls-cert-file', key: 'tls-private-key-file' },
+  named: { cert: 'tls-sni-cert-key', key: 'tls-sni-cert-key' },
+  kubeletClient: { cert: 'kubelet-client-certificate', key: 'kubelet-client-key' },
+  frontProxyClient: { cert: 'proxy-client-cert-file', key: 'proxy-client-key-file' },
+} as const;
+
 const whoWouldNot =
   'kubeconfigs, nodes and pods of this cluster would not believe it. --root-ca-file names its authority to them; for clients who ask for another name there is --tls-sni-cert-key';
 
@@ -140,7 +151,7 @@ function servingOf(flags: ServingFlags, now: () => number): BroughtCredentials['
   const { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile } = flags;
   if (certFile === undefined && keyFile === undefined) return undefined;
   return rereading((names, believed: string) => {
-    const pair = readPair('tls-cert-file', certFile ?? '', keyFile ?? '');
+    const pair = readPair(pairFlags.serving, certFile ?? '', keyFile ?? '');
     const fault = servingFault(pair.certificatePem, {
       authoritiesPem: believed,
       ips: names.needed ?? [],
@@ -155,7 +166,7 @@ function namedOf({ tlsSniCertKey: all }: ServingFlags): BroughtCredentials['name
   if (all === undefined) return undefined;
   const each = all.map(({ certFile, keyFile, names }) =>
     rereading(() => {
-      const { certificatePem, privateKeyPem } = readPair('tls-sni-cert-key', certFile, keyFile);
+      const { certificatePem, privateKeyPem } = readPair(pairFlags.named, certFile, keyFile);
       return { cert: certificatePem, key: privateKeyPem, names };
     }),
   );
@@ -168,7 +179,7 @@ function kubeletClientOf(flags: ServingFlags): BroughtCredentials['kubeletClient
   if (certFile === undefined || keyFile === undefined)
     throw new Error('--kubelet-client-certificate and --kubelet-client-key go together');
   return rereading((believed: string) => {
-    const pair = readPair('kubelet-client-certificate', certFile, keyFile);
+    const pair = readPair(pairFlags.kubeletClient, certFile, keyFile);
     if (!isIssuedBy(pair.certificatePem, believed))
       throw new Error(
         `--kubelet-client-certificate ${certFile}: x509: certificate signed by unknown authority: kubelets of this cluster believe its own authority, pki/ca.crt`,
@@ -183,7 +194,7 @@ function frontProxyClientOf(flags: ServingFlags): BroughtCredentials['frontProxy
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile === undefined || keyFile === undefined)
     throw new Error('--proxy-client-cert-file and --proxy-client-key-file go together');
-  return rereading(() => readPair('proxy-client-cert-file', certFile, keyFile));
+  return rereading(() => readPair(pairFlags.frontProxyClient, certFile, keyFile));
 }
 
 function bundleOf(flag: string, file: string): string {

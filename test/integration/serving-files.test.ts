@@ -169,6 +169,26 @@ test('files that are not what their flags say end the start, with the reason', a
     /^--kubelet-client-certificate .*: x509: certificate signed by unknown authority: kubelets /,
   );
   await refused({ kubeletClientKey: tlsPrivateKeyFile }, /go together$/);
+  const missing = join(files.path, 'none');
+  await refused(
+    { tlsCertFile, tlsPrivateKeyFile: missing },
+    /^--tls-private-key-file \S*none: ENOENT: no such file or directory/,
+  );
+  await refused(
+    { kubeletClientCertificate: tlsCertFile, kubeletClientKey: missing },
+    /^--kubelet-client-key \S*none: ENOENT/,
+  );
+  await refused(
+    { oidcIssuerUrl: 'https://issuer.example.com', oidcClientId: 'cluster', oidcCaFile: missing },
+    /^--oidc-ca-file \S*none: ENOENT/,
+  );
+  const broken = join(files.path, 'broken.crt');
+  const junk = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  writeFileSync(broken, `${readFileSync(tlsCertFile, 'utf8')}${junk}`);
+  await refused(
+    { tlsSniCertKey: [{ certFile: broken, keyFile: tlsPrivateKeyFile, names: ['127.0.0.1'] }] },
+    /^--tls-sni-cert-key \S*broken\.crt: tls: OpenSSL takes no such pair: wrong tag$/,
+  );
   writeFileSync(tlsPrivateKeyFile, 'x');
   await refused(
     { tlsCertFile, tlsPrivateKeyFile, rootCaFile },

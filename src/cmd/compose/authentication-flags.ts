@@ -1,5 +1,6 @@
 // What the flags of kube-apiserver that are about authentication say together: slips are told before anything starts.
 import type { JwtAuthenticator } from '../../api/config/authentication-configuration.ts';
+import { ofFlag } from './of-flag.ts';
 
 /** As commander reads them. */
 export interface AuthenticationFlags {
@@ -54,7 +55,11 @@ export function providerOfFlags(
   const defaultPrefix = claim === 'email' ? '' : `${url}#`;
   const prefix = oidcUsernamePrefix === '-' ? '' : oidcUsernamePrefix || defaultPrefix;
   return {
-    issuer: { url, audiences: [client], ...(oidcCaFile && { certificateAuthority: read(oidcCaFile) }) },
+    issuer: {
+      url,
+      audiences: [client],
+      ...(oidcCaFile && { certificateAuthority: ofFlag('oidc-ca-file', oidcCaFile, () => read(oidcCaFile)) }),
+    },
     claimMappings: {
       username: { claim, prefix },
       ...(oidcGroupsClaim && { groups: { claim: oidcGroupsClaim, prefix: oidcGroupsPrefix } }),

@@ -160,3 +160,31 @@ test('a long text that is come to again and again is not compared as often, nor 
   assert.equal(parseJsonPath(several).first({ list: counted }, { left: 2_000 }), undefined);
   assert.ok(reads < 10, String(reads));
 });
+
+test('where nothing is held many paths are many looks, and a list of any length breaks none', () => {
+  const several = `[${Array(1_000).fill("'a'").join()}]`;
+  for (const [path, item] of [
+    [`.list[*]${several}`, null],
+    [`.list[*]${several}`, 1],
+    [`.list[?(@${several})]`, 1],
+  ] as const) {
+    const looks = { left: 10_000 };
+    assert.equal(parseJsonPath(path).first({ list: Array(1_000).fill(item) }, looks), undefined);
+    assert.ok(looks.left <= 0, path);
+  }
+  const text = 'x'.repeat(100_000);
+  const looks = { left: 10_000 };
+  const list = Array(5_000).fill(1);
+  assert.equal(parseJsonPath(`.list[?("${text}"=="${text}y")]`).first({ list }, looks), undefined);
+  assert.ok(looks.left > -1_000, 'no more are compared than there are looks for');
+  const long = { list: Array(300_000).fill(1) };
+  assert.equal(parseJsonPath('.list[0:,0:]').first(long, { left: 100_000 }), undefined);
+});
+
+test('a list has no names: neither its length nor its places are shown to who leaves the brackets out', () => {
+  const value = { list: [{ a: 1 }], named: { '0': 'zero', length: 'long' } };
+  for (const path of ['.list.length', '.list.0', '.list.0.a', "['list']['0']"])
+    assert.deepEqual(parseJsonPath(path).find(value), [], path);
+  assert.deepEqual(parseJsonPath('..length').find(value), ['long']);
+  assert.deepEqual(parseJsonPath('.named.0').find(value), ['zero']);
+});

@@ -250,7 +250,9 @@ function take(step: Step, value: unknown, looks: Looks): unknown[] {
   looks.left--;
   switch (step.kind) {
     case 'name':
-      return Object.hasOwn(value, step.name) ? [(value as Record<string, unknown>)[step.name]] : [];
+      // A list has none: not its length, and what is in it only in brackets.
+      if (Array.isArray(value) || !Object.hasOwn(value, step.name)) return [];
+      return [(value as Record<string, unknown>)[step.name]];
     case 'all':
       return members(value, looks);
     case 'any depth':
@@ -265,8 +267,9 @@ function take(step: Step, value: unknown, looks: Looks): unknown[] {
 function union(paths: readonly (readonly Step[])[], value: unknown, looks: Looks): unknown[] {
   const found: unknown[] = [];
   for (const path of paths) {
-    if (looks.left <= 0) break;
-    found.push(...all(path, value, looks));
+    // Of what holds nothing each of them is one more look, too.
+    if (--looks.left <= 0) break;
+    for (const one of all(path, value, looks)) found.push(one);
   }
   return found;
 }
@@ -290,6 +293,7 @@ function filtered(
   looks: Looks,
 ): unknown[] {
   return members(list, looks).filter((item) => {
+    if (looks.left <= 0) return false;
     if (comparison === undefined) return isThere(left, item, looks);
     const one = onlyOne(left, item, looks);
     const other = one === undefined ? undefined : onlyOne(comparison.right, item, looks);

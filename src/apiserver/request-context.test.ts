@@ -101,3 +101,38 @@ test('who waits for somebody else lets others work on their large bodies, unless
   await small.readBody(100);
   assert.equal(await small.aside(async () => 'small'), 'small');
 });
+
+test('why somebody else did not answer is told although it is too late by then, and nobody goes on too late', async () => {
+  const bodies = new LargeBodies(1);
+  const late = new AbortController();
+  const signal = new AbortController().signal;
+  const readBody = async (): Promise<Buffer> => Buffer.alloc(100_000);
+  const one = new RequestContext(
+    { method: 'POST', url: '/', signal, readBody } as unknown as ApiRequest,
+    bodies,
+  );
+  one.endsWithin(1000, late.signal);
+  await one.readBody(100_000);
+  const others = Promise.withResolvers<() => void>();
+  const why = new Error('the webhook is gone');
+  const failed = one.aside(async () => {
+    others.resolve(await bodies.take());
+    late.abort();
+    throw why;
+  });
+  await assert.rejects(failed, why);
+  one.end();
+  (await others.promise)();
+  assert.equal(bodies.isIdle, true);
+  const next = new AbortController();
+  const two = new RequestContext(
+    { method: 'POST', url: '/', signal, readBody } as unknown as ApiRequest,
+    bodies,
+  );
+  two.endsWithin(1000, next.signal);
+  await two.readBody(100_000);
+  const answered = two.aside(async () => next.abort());
+  await assert.rejects(answered, { code: 504 });
+  two.end();
+  assert.equal(bodies.isIdle, true);
+});

@@ -113,14 +113,24 @@ export class RequestContext {
     if (leave === undefined || back === undefined) return wait();
     this.#leave = undefined;
     leave();
+    let answer: T;
     try {
-      return await wait();
+      answer = await wait();
+    } catch (error) {
+      // That it is too late by now is not why.
+      await this.#comeBack(back).catch(() => undefined);
+      throw error;
+    }
+    await this.#comeBack(back);
+    return answer;
+  }
+  async #comeBack(back: () => void): Promise<void> {
+    try {
+      this.#leave = await this.#places.take(this.#late);
+    } catch {
+      throw tooLateFor();
     } finally {
-      try {
-        this.#leave = await this.#places.take(this.#late);
-      } finally {
-        back();
-      }
+      back();
     }
   }
   /** What works on its answer, and may go on when its client has been told that it is too late. */

@@ -17,7 +17,7 @@ function line() {
       leave.set(who, left);
     });
   };
-  return { clock, order, enter, leave: (who: string) => leave.get(who)!() };
+  return { changes, clock, order, enter, leave: (who: string) => leave.get(who)!() };
 }
 
 test('the next begins when the one before has left, and another key does not wait', async () => {
@@ -52,6 +52,31 @@ test('nobody waits for ever for one that waits for them', async () => {
   await settle();
   assert.equal(order.join(), 'a');
   clock.advance(1);
+  await settle();
+  assert.equal(order.join(), 'a,b');
+});
+
+test('who waits does so as is asked for, and who gives up has left', async () => {
+  const { changes, order, enter, leave } = line();
+  const waits: string[] = [];
+  const aside =
+    (who: string, error?: Error) =>
+    async (wait: () => Promise<void>): Promise<void> => {
+      waits.push(who);
+      await wait();
+      if (error !== undefined) throw error;
+    };
+  await (async () => (await changes.enter('x', aside('first')))())();
+  assert.deepEqual(waits, [], 'nobody was before it');
+  enter('a', 'x');
+  await settle();
+  const late = new Error('too late');
+  const second = changes.enter('x', aside('second', late));
+  enter('b', 'x');
+  await settle();
+  assert.deepEqual(waits, ['second']);
+  leave('a');
+  await assert.rejects(second, late);
   await settle();
   assert.equal(order.join(), 'a,b');
 });

@@ -4,6 +4,8 @@ import type { Clock } from '../../base/clock.ts';
 /** One of them may wait for a webhook, and that for a change of the same object: nobody waits longer. */
 const patienceMs = 2_000;
 
+type Aside = (wait: () => Promise<void>) => Promise<void>;
+
 /**
  * Changes of one large object that are worked out side by side refuse each other by its revision, and all but one begin
  * again. Nothing depends on this order: whoever had no patience is checked by the revision as ever.
@@ -16,19 +18,26 @@ export class OneByOne {
     this.#clock = clock;
   }
 
-  /** Answers how to leave, to be called once. */
-  async enter(key: string): Promise<() => void> {
+  /** Answers how to leave, to be called once. `aside`: around the wait, if there is one. Throws what that throws. */
+  async enter(key: string, aside: Aside = (wait) => wait()): Promise<() => void> {
     const before = this.#last.get(key);
     let end!: () => void;
     const mine = new Promise<void>((resolve) => {
       end = resolve;
     });
     this.#last.set(key, mine);
-    if (before !== undefined) await this.#endOf(before);
-    return () => {
+    const leave = (): void => {
       end();
       if (this.#last.get(key) === mine) this.#last.delete(key);
     };
+    if (before === undefined) return leave;
+    try {
+      await aside(() => this.#endOf(before));
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
   async #endOf(before: Promise<void>): Promise<void> {

@@ -57,7 +57,9 @@ export async function updateObject(store: StoredResource, request: UpdateRequest
     );
   const size = store.cache.get(namespace, name)?.value.length ?? 0;
   if (size <= heavyBytes) return write();
-  const leave = await store.changes.enter(`${namespace}/${name}`);
+  // Whoever is before it may wait for a place: those behind must not have them all.
+  const { context } = request;
+  const leave = await store.changes.enter(`${namespace}/${name}`, context && ((wait) => context.aside(wait)));
   try {
     return await write();
   } finally {

@@ -170,12 +170,12 @@ export class RemoteProxy {
     target: BackendTarget,
     headers: ProxiedHeaders,
   ): Promise<ApiResponse> {
-    const { request } = context;
+    const { request, signal } = context;
     const asked = { ...headers };
     for (const name of ['connection', 'upgrade'])
       if (request.headers[name] !== undefined) asked[name] = request.headers[name];
     try {
-      const question = { method: request.method, path: proxiedPath(context), headers: asked };
+      const question = { method: request.method, path: proxiedPath(context), headers: asked, signal };
       const answer = await upgradeBackend(target, question);
       if (answer.upgraded) return takeOver(request, answer);
       if (!isRedirect(answer.response)) return withoutOrigins(answer.response);

@@ -105,6 +105,7 @@ function handlerOf(
   const health = healthChecks(config, isClosing);
   const { aggregator } = config;
   return chain(filterOrder(filterDependencies(config, stores)), async (context) => {
+    context.checkTime();
     if (aggregator?.isElsewhere(context.info) === true) return aggregator.serve(context);
     if (context.info.isResource) return routeResource(context, deps);
     return servePath(context, { config, health });

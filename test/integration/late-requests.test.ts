@@ -86,6 +86,10 @@ test('what was let in too late is handed to no other server', async (t) => {
     },
     aggregator: {
       isElsewhere: () => true,
+      versions: () => [],
+      openApiV2: () => [],
+      openApiV3: () => new Map(),
+      convertedV3: () => undefined,
       serve: async ({ request }) => {
         handed.push(request.url);
         return { status: 200, headers: {}, body: undefined };

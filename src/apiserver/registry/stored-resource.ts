@@ -48,6 +48,8 @@ export interface StoreDependencies {
 export interface WriteOptions {
   /** undefined: a write of the server itself, without admission. */
   readonly context: RequestContext | undefined;
+  /** For whose request the server writes by itself: nothing is, when that has come too late. */
+  readonly asker?: Pick<RequestContext, 'checkTime'>;
   /** A write of the server itself goes in turns, too: the object is large. */
   readonly heavy?: boolean;
   readonly dryRun: boolean;
@@ -132,10 +134,10 @@ export class StoredResource {
   }
   /** A write of the cache: what a change of the kind's definition overtakes is to be read as older than that. */
   written<T extends Outcome>(
-    { context }: Pick<WriteOptions, 'context'>,
+    { context, asker = context }: Pick<WriteOptions, 'asker' | 'context'>,
     write: () => Promise<T>,
   ): Promise<T> {
-    context?.checkTime();
+    asker?.checkTime();
     const ended = this.declaration.beginWrite?.();
     const audit = context?.audit;
     const timed = audit === undefined ? write : () => this.#timed(write, audit);

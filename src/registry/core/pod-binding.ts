@@ -55,7 +55,7 @@ async function create(request: RestRequest): Promise<RestAnswer> {
   if (name !== named) throw badRequest('name in URL does not match name in Binding object');
   if (errors.length > 0) throw invalidObject({ group: '', kind: 'Binding' }, name, errors);
   const now = rfc3339(request.clock.now());
-  const { namespace, dryRun } = request;
+  const { context: asker, namespace, dryRun } = request;
   const store = request.store('', 'pods');
   const place = { declaration: store.declaration, namespace, name };
   const { uid, resourceVersion } = binding.metadata ?? {};
@@ -66,7 +66,7 @@ async function create(request: RestRequest): Promise<RestAnswer> {
       checkStoragePreconditions(place, meta(pod!), { uid, resourceVersion });
       return bind(pod as unknown as Pod, binding, name, now) as unknown as JsonObject;
     },
-    { subresource: 'binding', dryRun },
+    { asker, subresource: 'binding', dryRun },
   );
   return { status: 201, object: created };
 }

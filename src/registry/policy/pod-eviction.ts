@@ -152,14 +152,14 @@ async function spentNothing(
       budget.metadata?.name ?? '',
       (current) =>
         spend(current as unknown as PodDisruptionBudget, request.name, now) as unknown as JsonObject,
-      { subresource: 'status', dryRun },
+      { asker: request.context, subresource: 'status', dryRun },
     );
   return false;
 }
 
 /** Says in the pod's status that it is going by an eviction: policies of jobs do not count it as a failure. Answers its revision. */
 async function markEvicted(
-  { store, namespace, name, clock }: RestRequest,
+  { context: asker, store, namespace, name, clock }: RestRequest,
   { uid, resourceVersion }: DeleteOptions,
 ): Promise<string> {
   const pods = store('', 'pods');
@@ -176,7 +176,7 @@ async function markEvicted(
     const conditions = withCondition(status?.conditions, condition);
     return { ...current, status: { ...status, conditions } as unknown as JsonObject };
   };
-  const { revision } = await pods.update(namespace, name, mark, { subresource: 'status' });
+  const { revision } = await pods.update(namespace, name, mark, { asker, subresource: 'status' });
   return String(revision);
 }
 
@@ -199,7 +199,7 @@ export function createPodEviction(live: LiveObjects): RestHandler {
         request.namespace,
         request.name,
         isHeld ? { ...options, resourceVersion: marked } : options,
-        { context: undefined, dryRun, subresource: '', fieldManager: '' },
+        { context: undefined, asker: request.context, dryRun, subresource: '', fieldManager: '' },
       );
     };
     for (let left = attempts; ; left--) {

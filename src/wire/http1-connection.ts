@@ -23,6 +23,8 @@ const limits = {
 
 /** As Go's server: time for the client to read the answer to something that nobody will read. */
 const unreadMs = 500;
+/** So often again for who goes on sending meanwhile: cut off, it would lose the answer to what it has sent. */
+const unreadRounds = 10;
 
 export interface Http1Options {
   readonly answers: Answers;
@@ -38,7 +40,7 @@ interface EarlyAnswer {
   /** Whether the connection goes on behind it. */
   readonly goesOn: boolean;
   /** How long its rest may take. */
-  readonly limit: NodeJS.Timeout;
+  limit: NodeJS.Timeout | undefined;
 }
 
 export class Http1Connection {
@@ -196,7 +198,23 @@ export class Http1Connection {
     request.answered();
     if (request.isComplete || this.#isOver) this.#next(goesOn);
     // A body that goes on after its answer would be parsed as long as its sender likes.
-    else this.#early = { goesOn, limit: setTimeout(() => this.#socket.destroy(), unreadMs) };
+    else {
+      const early: EarlyAnswer = { goesOn, limit: undefined };
+      this.#early = early;
+      this.#waitForRest(early, unreadRounds);
+    }
+  }
+
+  #waitForRest(early: EarlyAnswer, rounds: number): void {
+    const socket = this.#socket;
+    const seen = socket.bytesRead;
+    const look = (): void => {
+      if (this.#early !== early) return;
+      if (rounds === 0 || socket.bytesRead === seen) socket.destroy();
+      else this.#waitForRest(early, rounds - 1);
+    };
+    // What came while this process was busy with something else is read first.
+    early.limit = setTimeout(() => setImmediate(look), unreadMs);
   }
 
   /** The rest of what has its answer has come. */

@@ -30,6 +30,31 @@ test('requests are the larger of the containers with sidecars and the greediest 
   assert.equal(podLimitAmounts(pod({ containers: [c('1')], overhead: { cpu: '250m' } })).size, 0);
 });
 
+test('of a pod that is resized the larger of what it asks for and what its node holds counts, and only that when it never fits', () => {
+  const status = (held: string, more: object = {}): Pod['status'] => ({
+    containerStatuses: [
+      {
+        name: 'c',
+        resources: { requests: { cpu: held } },
+        allocatedResources: { cpu: '100m' },
+        ready: true,
+        restartCount: 0,
+        image: '',
+        imageID: '',
+      },
+    ],
+    ...more,
+  });
+  const counted = (asked: string, held: Pod['status']): Record<string, string> =>
+    podRequests({ ...pod({ containers: [c(asked)] }), status: held }, { heldByNode: true });
+  assert.deepEqual(counted('500m', status('1')), { cpu: '1' });
+  assert.deepEqual(counted('2', status('1')), { cpu: '2' });
+  assert.deepEqual(counted('50m', status('60m')), { cpu: '100m' });
+  const condition = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' };
+  assert.deepEqual(counted('90', status('1', { conditions: [condition] })), { cpu: '1' });
+  assert.deepEqual(counted('1', undefined), { cpu: '1' });
+});
+
 const qosOf = (spec: Partial<Pod['spec']>): string => podQosClass(pod(spec) as unknown as JsonObject);
 
 test('a pod is Guaranteed only when every container has equal requests and limits', () => {

@@ -11,7 +11,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { CounterMetric, MetricsRegistry } from '../component-base/metrics.ts';
 import type { Host } from '../os/host.ts';
 import type { Cri } from '../rpc-api/cri.ts';
-import { admitPod } from './admit-handlers.ts';
+import { admitPod, admitResize } from './admit-handlers.ts';
 import { type Eviction, type EvictionManager, startEvictionManager } from './eviction/eviction-manager.ts';
 import type { Threshold } from './eviction/thresholds.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
@@ -332,13 +332,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     allPodsLimits(provisional.machine, provisional.reserved),
   );
   const room = { ...ctx.allocatable, pods: provisional.maxPods };
-  const all = new PodWorkers(
-    ctx,
-    (pod, active) =>
+  const all = new PodWorkers(ctx, {
+    admit: (pod, active) =>
       eviction?.admit(pod) ??
       beyondRuntime(pod, ctx.runtimeFeatures) ??
       admitPod(options.nodeOs, room, pod, active),
-  );
+    admitResize: (pod, others) => admitResize(options.nodeOs, room, pod, others),
+  });
   workers = all;
   const eviction = startEviction(options, ctx, all, metrics.evicted, () => status.poke());
   const server =

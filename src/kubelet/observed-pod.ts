@@ -29,6 +29,8 @@ export interface ObservedContainer {
   readonly imageId: string;
   readonly hash: string;
   readonly logPath: string;
+  /** What it may take; undefined: the runtime does not tell. */
+  readonly resources: v1.LinuxContainerResources | undefined;
 }
 
 export interface ObservedPod {
@@ -64,6 +66,7 @@ function observedContainer(status: v1.ContainerStatus, sandboxId: string): Obser
     imageId: status.imageRef ?? '',
     hash: status.annotations?.[names.annotationHash] ?? '',
     logPath: status.logPath ?? '',
+    resources: status.resources?.linux ?? undefined,
   };
 }
 

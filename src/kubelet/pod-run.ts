@@ -6,7 +6,9 @@ import type { PodSandboxConfig } from '../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import { latestOf, type ObservedContainer, type ObservedPod } from './observed-pod.ts';
 import { containerHash, failureText, findContainer, podText, podUid } from './pod-format.ts';
-import { podCgroup, podCgroupLimits } from './resources/qos.ts';
+import type { ContainerResize, PodResize } from './pod-resize.ts';
+import { PodCgroup } from './resources/pod-cgroup.ts';
+import { podCgroup } from './resources/qos.ts';
 import { killContainer, killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
 import { podIPsOf } from './runtime/pod-ips.ts';
 import type { PreStopHooks } from './runtime/pre-stop-hooks.ts';
@@ -20,6 +22,7 @@ import { type MountedVolumes, VolumeError } from './volumes/volume-manager.ts';
 
 export interface PodRunOptions {
   readonly hooks: PreStopHooks;
+  readonly resize: PodResize;
   readonly publish: () => void;
   readonly wakeIn: (ms: number) => void;
 }
@@ -46,12 +49,14 @@ export class PodRun {
   #volumesStale = true;
   #refreshAtMs: number | undefined;
   #volumeFailures = 0;
+  readonly #cgroup: PodCgroup;
   #config: PodSandboxConfig | undefined;
   #handler: string | undefined;
 
   constructor(ctx: KubeletContext, options: PodRunOptions) {
     this.#ctx = ctx;
     this.#options = options;
+    this.#cgroup = new PodCgroup(ctx);
   }
 
   volumesChanged(): void {
@@ -72,11 +77,15 @@ export class PodRun {
     let observed = first;
     for (let round = 0; round < maxRounds; round++) {
       this.#ctx.prober.update(pod, observed, podIPsOf(this.#ctx, pod, observed)[0] ?? '');
-      const actions = podActions(pod, observed, this.#ctx.prober);
+      const actions = podActions(pod, observed, this.#ctx.prober, this.#options.resize);
       if (actions.killPod && !actions.createSandbox) return 'finished';
       if (!(await this.#prepareVolumes(pod, observed, signal))) return 'settled';
+      if (!(await this.#resized(() => this.#cgroup.widen(pod, observed), pod))) return 'settled';
       const progress = await this.#carryOut(pod, observed, actions, signal);
-      if (!progress) return 'settled';
+      if (!progress) {
+        await this.#settle(pod, actions);
+        return 'settled';
+      }
       observed = await observe();
       this.#options.publish();
     }
@@ -125,6 +134,9 @@ export class PodRun {
     if (actions.createSandbox) return this.#recreate(pod, observed, actions.sandboxAttempt, signal);
     await Promise.all(actions.kill.map((kill) => this.#kill(pod, observed, kill, signal)));
     let progress = actions.kill.length > 0;
+    // What gives comes before what takes: the group of the pod has room for no more than the larger of both.
+    for (const change of actions.resize.toSorted((a, b) => Number(b.shrinks) - Number(a.shrinks)))
+      progress = (await this.#resized(() => this.#give(pod, change, signal), pod)) || progress;
     for (const { name } of actions.start) {
       // Killed a moment ago: its end must be seen before it starts again.
       if (actions.kill.some((k) => k.name === name)) continue;
@@ -165,7 +177,7 @@ export class PodRun {
     }
     this.#options.publish();
     try {
-      await this.#createCgroup(pod);
+      await this.#cgroup.set(pod);
       const config = await this.#sandboxConfig(pod, attempt, signal);
       await ctx.cri.runtime.runPodSandbox(config, this.#handler ?? '', signal);
       const notice = ctx.nodeOs.sandboxNotice(this.#handler ?? '');
@@ -184,16 +196,29 @@ export class PodRun {
     }
   }
 
-  async #createCgroup(pod: Pod): Promise<void> {
-    const { cgroups, nodeOs, cgroupRoot, podPidsLimit } = this.#ctx;
-    if (!cgroups) return;
-    const limits = nodeOs.hasPodCgroups ? podCgroupLimits(pod) : undefined;
-    await cgroups.ensure(podCgroup(pod, cgroupRoot), {
-      ...(limits ? { cpuShares: limits.cpuShares } : {}),
-      ...(limits?.cpuQuotaUs ? { cpuQuotaUs: limits.cpuQuotaUs, cpuPeriodUs: 100_000 } : {}),
-      ...(limits?.memoryLimitBytes ? { memoryLimitBytes: limits.memoryLimitBytes } : {}),
-      ...(podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {}),
-    });
+  /** False: it went wrong, which the pod's status says; it is tried again later. */
+  async #resized(work: () => Promise<void>, pod: Pod): Promise<boolean> {
+    if (!this.#options.resize.isInProgress) return true;
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.#options.resize.failed(pod, failureText(error));
+      this.#options.wakeIn(failureRetryMs);
+      return false;
+    }
+  }
+
+  async #give(pod: Pod, change: ContainerResize, signal: AbortSignal): Promise<void> {
+    await this.#cgroup.checkMemory(pod, change);
+    await this.#ctx.cri.runtime.updateContainerResources(change.id, change.resources, signal);
+    this.#options.resize.given(change);
+  }
+
+  /** Once each container has what it is to have, its pod has no more. */
+  async #settle(pod: Pod, { kill, resize }: PodActions): Promise<void> {
+    if (!this.#options.resize.isInProgress || kill.length + resize.length > 0) return;
+    if (await this.#resized(() => this.#cgroup.set(pod), pod)) this.#options.resize.settled(pod);
   }
 
   async #sandboxConfig(pod: Pod, attempt: number, signal: AbortSignal): Promise<PodSandboxConfig> {

@@ -11,6 +11,7 @@ import { rfc3339 } from '../base/clock.ts';
 import { type ObservedContainer, type ObservedPod, readySandbox, runningContainers } from './observed-pod.ts';
 import { type AnyContainer, isHostNetwork, isSidecar } from './pod-format.ts';
 import { type PodPhase, podConditions, podPhase } from './pod-phase.ts';
+import { actualResources } from './resources/actual-resources.ts';
 import { qosClass } from './resources/qos.ts';
 import { restartsAfter } from './sync-pod.ts';
 
@@ -28,6 +29,8 @@ export interface StatusInput {
   readonly startTimeMs: number;
   readonly nowMs: number;
   readonly verdict?: Verdict | undefined;
+  /** Conditions of a change of its resources. */
+  readonly resize?: readonly PodCondition[];
 }
 
 /** Why the kubelet ended the pod itself: admission, deadline, eviction. */
@@ -171,6 +174,16 @@ const volumeMountStatuses = (container: AnyContainer): Partial<ContainerStatus> 
   };
 };
 
+/** What was set aside for it, and what its runtime has come to. */
+function resourcesOf({ resources }: AnyContainer, latest: ObservedContainer): Partial<ContainerStatus> {
+  if (resources === undefined || Object.keys(resources).length === 0) return {};
+  const running = latest.state === 'running' ? latest.resources : undefined;
+  return {
+    resources: actualResources(resources, running),
+    ...(resources.requests ? { allocatedResources: resources.requests } : {}),
+  };
+}
+
 function containerStatus(
   input: StatusInput,
   kind: Kind,
@@ -191,12 +204,7 @@ function containerStatus(
     imageID: latest?.imageId ?? '',
     ...(latest ? { containerID: `${input.runtimeName}://${latest.id}` } : {}),
     started: isStarted(input, kind, container, latest),
-    ...(latest && container.resources && Object.keys(container.resources).length > 0
-      ? {
-          resources: container.resources,
-          ...(container.resources.requests ? { allocatedResources: container.resources.requests } : {}),
-        }
-      : {}),
+    ...(latest ? resourcesOf(container, latest) : {}),
     ...volumeMountStatuses(container),
   };
 }
@@ -281,6 +289,7 @@ export function podStatusFrom(input: StatusInput): PodStatus {
     phase,
     ...(reason ? { reason: reason.reason, message: reason.message } : {}),
     conditions: [
+      ...(input.resize ?? []),
       ...podConditions(
         { ...phaseInput, hasSandbox: readySandbox(input.observed) !== undefined, now: rfc3339(input.nowMs) },
         phase,

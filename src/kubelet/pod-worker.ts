@@ -10,10 +10,12 @@ import { PassLoop } from './pass-loop.ts';
 import { failureText, podText, podUid } from './pod-format.ts';
 import { removeContainers, removeOld, removeSandboxes } from './pod-garbage.ts';
 import { PodObserver } from './pod-observer.ts';
+import { PodResize, type ResizeRefusal } from './pod-resize.ts';
 import { PodRun } from './pod-run.ts';
 import { podAsTold, podStatusFrom, type Verdict } from './pod-status.ts';
 import { newWorker, transition, type WorkerEvent, type WorkerState } from './pod-worker-state.ts';
 import { podCgroup } from './resources/qos.ts';
+import type { ResizeRequest } from './resources/resize-order.ts';
 import { killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
 import { PreStopHooks } from './runtime/pre-stop-hooks.ts';
 
@@ -22,6 +24,10 @@ export interface PodWorkerOptions {
   readonly done: (uid: string) => void;
   /** Refuses a pod that the node can't take. */
   readonly admit: (pod: Pod) => Rejection | undefined;
+  /** Refuses what a pod that runs asks for now. */
+  readonly admitResize: (pod: Pod) => ResizeRefusal | undefined;
+  /** There may be room for what waits, or more that waits. */
+  readonly roomChanged: () => void;
 }
 
 /** Everything of a pod that somebody else decides. */
@@ -43,6 +49,9 @@ function wishOf(pod: Pod): string {
 
 export class PodWorker {
   readonly uid: string;
+  /** As the API has it. */
+  #asked: Pod;
+  /** As the node holds it: with what it was given. */
   #pod: Pod;
   #state: WorkerState = newWorker;
   readonly #ctx: KubeletContext;
@@ -50,6 +59,7 @@ export class PodWorker {
   readonly #loop: PassLoop;
   readonly #observer: PodObserver;
   readonly #hooks: PreStopHooks;
+  readonly #resize: PodResize;
   readonly #run: PodRun;
   readonly #firstSeenMs: number;
   readonly #emptied = Promise.withResolvers<void>();
@@ -57,6 +67,7 @@ export class PodWorker {
 
   constructor(ctx: KubeletContext, pod: Pod, options: PodWorkerOptions) {
     this.#ctx = ctx;
+    this.#asked = pod;
     this.#pod = pod;
     this.uid = podUid(pod);
     this.#options = options;
@@ -69,8 +80,10 @@ export class PodWorker {
     });
     this.#observer = new PodObserver(ctx);
     this.#hooks = new PreStopHooks(ctx);
+    this.#resize = new PodResize(ctx);
     this.#run = new PodRun(ctx, {
       hooks: this.#hooks,
+      resize: this.#resize,
       publish: () => this.#publish(false),
       wakeIn: (ms) => this.#loop.lookIn(ms),
     });
@@ -91,12 +104,33 @@ export class PodWorker {
     return this.#state.kind === 'terminated' || this.#state.kind === 'gone';
   }
 
+  /** The order in which those that wait for more are asked; undefined: it asks for nothing else than it has. */
+  get resizeRequest(): ResizeRequest | undefined {
+    if (this.isEnding || !this.#resize.isWanted(this.#asked)) return undefined;
+    return {
+      pod: this.#asked,
+      grows: this.#resize.asksForMore(this.#asked),
+      sinceMs: this.#resize.pendingSinceMs ?? this.#ctx.clock.now(),
+    };
+  }
+
+  /** Gives it what it asks for, or says why not. */
+  considerResize(): void {
+    const refusal = this.#options.admitResize(this.#asked);
+    if (refusal) this.#resize.refused(this.#asked, refusal);
+    else this.#resize.granted(this.#asked);
+    this.#pod = this.#resize.held(this.#asked);
+    this.wake();
+  }
+
   update(pod: Pod): void {
-    const before = wishOf(this.#pod);
-    this.#pod = pod;
+    const before = wishOf(this.#asked);
+    this.#take(pod);
     this.#ctx.status.seen(pod);
     // Our own status writes come back as updates; they ask for nothing.
     if (wishOf(pod) === before) return;
+    if (this.#resize.isWanted(pod)) this.#options.roomChanged();
+    else this.#resize.nothingWanted();
     this.#run.volumesChanged();
     if (this.#kind === 'sync') this.#kind = 'update';
     this.#happened(this.#wish());
@@ -104,7 +138,7 @@ export class PodWorker {
 
   /** The API has no such pod any more. */
   removed(pod: Pod): void {
-    this.#pod = pod;
+    this.#take(pod);
     this.#happened({ kind: 'removed', graceSeconds: podGraceSeconds(pod) });
   }
 
@@ -127,6 +161,11 @@ export class PodWorker {
   stop(): void {
     this.#loop.stop();
     this.#hooks.stop();
+  }
+
+  #take(pod: Pod): void {
+    this.#asked = pod;
+    this.#pod = this.#resize.held(pod);
   }
 
   #wish(): WorkerEvent {
@@ -189,7 +228,10 @@ export class PodWorker {
     const isNew = this.observed.sandboxes.length === 0 && (phase === undefined || phase === 'Pending');
     const rejection = isNew ? this.#options.admit(this.#pod) : undefined;
     if (!rejection) {
+      this.#resize.admitted(this.#asked, isNew);
+      this.#pod = this.#resize.held(this.#asked);
       this.#happened({ kind: 'admitted' });
+      if (this.#resize.isWanted(this.#asked)) this.#options.roomChanged();
       return undefined;
     }
     const { reason, message } = rejection;
@@ -233,6 +275,7 @@ export class PodWorker {
         startTimeMs: this.#firstSeenMs,
         nowMs: clock.now(),
         verdict: state.kind === 'syncing' ? undefined : state.verdict,
+        resize: this.#resize.conditions(this.#asked.status?.conditions),
       }),
     );
   }
@@ -258,6 +301,7 @@ export class PodWorker {
     this.#emptied.resolve();
     await ctx.status.written(this.uid);
     this.#happened({ kind: 'stopped' });
+    this.#options.roomChanged();
   }
 
   async #deleteFromApi(): Promise<void> {

@@ -4,19 +4,27 @@ import type { KubeletContext } from './kubelet-context.ts';
 import type { Rejection } from './node-os/node-os.ts';
 import { observePod, runningContainers } from './observed-pod.ts';
 import { failureText, podUid } from './pod-format.ts';
-import { PodWorker } from './pod-worker.ts';
+import type { ResizeRefusal } from './pod-resize.ts';
+import { PodWorker, type PodWorkerOptions } from './pod-worker.ts';
 import { removePodCgroups, uidsOfCgroups } from './resources/orphaned-cgroups.ts';
+import { byTurn } from './resources/resize-order.ts';
+
+/** What the node says to a pod beside the others. */
+export interface NodeAdmission {
+  readonly admit: (pod: Pod, active: readonly Pod[]) => Rejection | undefined;
+  readonly admitResize: (pod: Pod, others: readonly Pod[]) => ResizeRefusal | undefined;
+}
 
 export class PodWorkers {
   readonly #ctx: KubeletContext;
   readonly #workers = new Map<string, PodWorker>();
   readonly #sweeping = new Set<string>();
-  readonly #admit: (pod: Pod) => Rejection | undefined;
+  readonly #room: NodeAdmission;
   #stopped = false;
 
-  constructor(ctx: KubeletContext, admit: (pod: Pod, active: readonly Pod[]) => Rejection | undefined) {
+  constructor(ctx: KubeletContext, room: NodeAdmission) {
     this.#ctx = ctx;
-    this.#admit = (pod) => admit(pod, this.#activeBut(podUid(pod)));
+    this.#room = room;
   }
 
   #activeBut(uid: string): Pod[] {
@@ -30,8 +38,21 @@ export class PodWorkers {
       worker.update(pod);
       return;
     }
-    const done = (gone: string): void => void this.#workers.delete(gone);
-    this.#workers.set(uid, new PodWorker(this.#ctx, pod, { done, admit: this.#admit }));
+    const options: PodWorkerOptions = {
+      done: (gone) => void this.#workers.delete(gone),
+      admit: (asking) => this.#room.admit(asking, this.#activeBut(podUid(asking))),
+      admitResize: (asking) => this.#room.admitResize(asking, this.#activeBut(podUid(asking))),
+      roomChanged: () => this.#considerResizes(),
+    };
+    this.#workers.set(uid, new PodWorker(this.#ctx, pod, options));
+  }
+
+  #considerResizes(): void {
+    const asking = this.list().flatMap((worker) => {
+      const request = worker.resizeRequest;
+      return request ? [{ worker, ...request }] : [];
+    });
+    for (const { worker } of asking.sort(byTurn)) worker.considerResize();
   }
 
   /** The API has no such pod any more. */

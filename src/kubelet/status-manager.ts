@@ -7,6 +7,7 @@ import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { HistogramMetric, MetricsRegistry } from '../component-base/metrics.ts';
 import { podText, podUid } from './pod-format.ts';
+import { resizeConditionTypes } from './pod-resize.ts';
 
 export interface StatusManager {
   set(pod: Pod, status: PodStatus): void;
@@ -27,6 +28,8 @@ interface Entry {
   sent: string;
   work: Promise<void> | undefined;
   gone: boolean;
+  /** Types of those that the API may show. */
+  readonly passingSaid: Set<string>;
 }
 
 const retryMs = 1000;
@@ -38,8 +41,23 @@ const notNamed = { reason: null, message: null, containerStatuses: null, initCon
 const replaced = <T extends object>(list: readonly T[] | undefined): object[] | undefined =>
   list && [...list, { $patch: 'replace' }];
 
-function statusPatch(pod: Pod, status: PodStatus): object {
-  const conditions = status.conditions?.map((c) => ({ reason: null, message: null, ...c }));
+/** Conditions that are there or not; others are True or False. */
+const passing: readonly string[] = resizeConditionTypes;
+
+const passingOf = (status: PodStatus | undefined): string[] =>
+  (status?.conditions ?? []).flatMap(({ type }) => (passing.includes(type) ? [type] : []));
+
+/** What was said of the pod before and is not any more. */
+const gone = (before: readonly string[], status: PodStatus): object[] =>
+  before
+    .filter((type) => !status.conditions?.some((c) => c.type === type))
+    .map((type) => ({ type, $patch: 'delete' }));
+
+function statusPatch({ pod, status, passingSaid }: Entry): object {
+  const conditions = status.conditions && [
+    ...status.conditions.map((c) => ({ reason: null, message: null, ...c })),
+    ...gone([...passingSaid], status),
+  ];
   const [podIPs, hostIPs] = [replaced(status.podIPs), replaced(status.hostIPs)];
   return {
     metadata: { uid: podUid(pod) },
@@ -98,6 +116,7 @@ class ApiStatusManager implements StatusManager {
       sent: JSON.stringify(pod.status ?? {}),
       work: undefined,
       gone: false,
+      passingSaid: new Set(passingOf(pod.status)),
     };
     this.#entries.set(uid, entry);
     Object.assign(entry, { pod, status, text });
@@ -150,10 +169,15 @@ class ApiStatusManager implements StatusManager {
     entry.work = undefined;
   }
 
-  async #write({ pod, status }: Entry): Promise<void> {
+  async #write(entry: Entry): Promise<void> {
+    const { pod, status, passingSaid } = entry;
     const key = { name: pod.metadata.name ?? '', namespace: pod.metadata.namespace };
-    const patch = { type: 'strategic', body: statusPatch(pod, status) } as const;
+    const patch = { type: 'strategic', body: statusPatch(entry) } as const;
+    // It may be written although no answer comes.
+    for (const type of passingOf(status)) passingSaid.add(type);
     await this.#deps.client.patch(pods, key, patch, { subresource: 'status' });
+    passingSaid.clear();
+    for (const type of passingOf(status)) passingSaid.add(type);
   }
 
   /** Whether to try the same again would be of no use. */

@@ -2,6 +2,7 @@
 import type { Container, Pod } from '../api/generated/types/core-v1.ts';
 import { latestOf, type ObservedContainer, type ObservedPod, type ObservedSandbox } from './observed-pod.ts';
 import { type AnyContainer, containerHash, isHostNetwork, isSidecar } from './pod-format.ts';
+import type { ContainerResize, ContainerResizes } from './pod-resize.ts';
 
 /** Results of the probes of a running container; undefined: no result yet. */
 export interface ProbeResults {
@@ -13,7 +14,7 @@ export interface ContainerKill {
   readonly id: string;
   readonly name: string;
   readonly message: string;
-  readonly why: 'definitionChanged' | 'liveness' | 'startup' | 'unknown' | 'podDone';
+  readonly why: 'definitionChanged' | 'liveness' | 'startup' | 'unknown' | 'podDone' | 'resize';
 }
 
 export interface PodActions {
@@ -26,7 +27,11 @@ export interface PodActions {
   /** In this order. */
   readonly start: readonly { readonly kind: 'init' | 'container' | 'ephemeral'; readonly name: string }[];
   readonly kill: readonly ContainerKill[];
+  /** What goes on running gets more or less. */
+  readonly resize: readonly ContainerResize[];
 }
+
+const noResizes: ContainerResizes = { of: () => undefined };
 
 const nothing: PodActions = {
   killPod: false,
@@ -35,6 +40,7 @@ const nothing: PodActions = {
   sandboxId: '',
   start: [],
   kill: [],
+  resize: [],
 };
 
 type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
@@ -102,15 +108,32 @@ function reasonToKill(
   return undefined;
 }
 
+/** What takes effect with the container's next start only ends it now. */
+const endedByResize = ({ id, name }: ContainerResize): ContainerKill => ({
+  id,
+  name,
+  why: 'resize',
+  message: `Container ${name} resize requires restart`,
+});
+
+/** What a plan is made from. */
+interface Looked {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly probes: ProbeResults;
+  readonly resizes: ContainerResizes;
+}
+
 interface InitPlan {
   readonly initialized: boolean;
   readonly failed: boolean;
   readonly start: readonly string[];
   readonly kill: readonly ContainerKill[];
+  readonly resize: readonly ContainerResize[];
 }
 
 /** Init containers one after the other; a sidecar lets the next begin once it has started. */
-function planInit(pod: Pod, observed: ObservedPod, sandboxId: string, probes: ProbeResults): InitPlan {
+function planInit({ pod, observed, probes, resizes }: Looked, sandboxId: string): InitPlan {
   const here: ObservedPod = {
     sandboxes: observed.sandboxes,
     containers: observed.containers.filter((c) => c.sandboxId === sandboxId),
@@ -119,7 +142,14 @@ function planInit(pod: Pod, observed: ObservedPod, sandboxId: string, probes: Pr
   const over = pod.spec.containers.some((c) => latestOf(here, c.name) !== undefined);
   const start: string[] = [];
   const kill: ContainerKill[] = [];
-  const result = (initialized: boolean, failed = false): InitPlan => ({ initialized, failed, start, kill });
+  const resize: ContainerResize[] = [];
+  const result = (initialized: boolean, failed = false): InitPlan => ({
+    initialized,
+    failed,
+    start,
+    kill,
+    resize,
+  });
   for (const container of pod.spec.initContainers ?? []) {
     const latest = latestOf(here, container.name);
     const sidecar = isSidecar(container);
@@ -127,8 +157,11 @@ function planInit(pod: Pod, observed: ObservedPod, sandboxId: string, probes: Pr
     if (latest?.state === 'running') {
       if (!sidecar) return result(false);
       const reason = reasonToKill(container, latest, probes);
-      if (reason) {
-        kill.push({ id: latest.id, name: container.name, ...reason });
+      const change = reason ? undefined : resizes.of(pod, container, latest);
+      if (reason) kill.push({ id: latest.id, name: container.name, ...reason });
+      else if (change?.restart) kill.push(endedByResize(change));
+      else if (change) resize.push(change);
+      if (reason ?? change?.restart) {
         start.push(container.name);
       } else if (!over && container.startupProbe && probes.startup(latest.id) !== true) return result(false);
       continue;
@@ -143,12 +176,15 @@ function planInit(pod: Pod, observed: ObservedPod, sandboxId: string, probes: Pr
   return result(true);
 }
 
-function planContainer(
-  pod: Pod,
-  container: Container,
-  latest: ObservedContainer | undefined,
-  probes: ProbeResults,
-): { readonly keep: boolean; readonly start: boolean; readonly kill?: ContainerKill } {
+interface ContainerPlan {
+  readonly keep: boolean;
+  readonly start: boolean;
+  readonly kill?: ContainerKill;
+  readonly resize?: ContainerResize;
+}
+
+function planContainer({ pod, observed, probes, resizes }: Looked, container: Container): ContainerPlan {
+  const latest = latestOf(observed, container.name);
   if (latest?.state !== 'running') {
     const start = isToBeStarted(pod, container, latest);
     // Its true state is not known, so it is ended before it is started again.
@@ -159,33 +195,47 @@ function planContainer(
       : { keep: false, start };
   }
   const reason = reasonToKill(container, latest, probes);
-  if (!reason) return { keep: true, start: false };
+  if (!reason) {
+    const resize = resizes.of(pod, container, latest);
+    if (resize === undefined) return { keep: true, start: false };
+    return resize.restart
+      ? { keep: false, start: true, kill: endedByResize(resize) }
+      : { keep: true, start: false, resize };
+  }
   const restart = (container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always') !== 'Never';
   const message = restart ? `${reason.message}, will be restarted` : reason.message;
   return { keep: false, start: restart, kill: { id: latest.id, name: container.name, ...reason, message } };
 }
 
-export function podActions(pod: Pod, observed: ObservedPod, probes: ProbeResults): PodActions {
+export function podActions(
+  pod: Pod,
+  observed: ObservedPod,
+  probes: ProbeResults,
+  resizes: ContainerResizes = noResizes,
+): PodActions {
   const need = sandboxNeed(pod, observed.sandboxes);
   if (need.create) return actionsWithoutSandbox(pod, observed, need);
   const start: { kind: 'init' | 'container' | 'ephemeral'; name: string }[] = [];
   const kill: ContainerKill[] = [];
+  const looked: Looked = { pod, observed, probes, resizes };
   const base = { ...nothing, sandboxAttempt: need.attempt, sandboxId: need.id };
   for (const { name } of pod.spec.ephemeralContainers ?? []) {
     if (latestOf(observed, name) === undefined) start.push({ kind: 'ephemeral', name });
   }
-  const init = planInit(pod, observed, need.id, probes);
+  const init = planInit(looked, need.id);
   kill.push(...init.kill);
+  const resize: ContainerResize[] = [...init.resize];
   if (init.failed) return { ...base, killPod: true };
   if (!init.initialized) {
     start.push(...init.start.map((name) => ({ kind: 'init' as const, name })));
-    return { ...base, start, kill };
+    return { ...base, start, kill, resize };
   }
   let kept = 0;
   let started = 0;
   for (const container of pod.spec.containers) {
-    const plan = planContainer(pod, container, latestOf(observed, container.name), probes);
+    const plan = planContainer(looked, container);
     if (plan.keep) kept++;
+    if (plan.resize) resize.push(plan.resize);
     if (plan.kill) kill.push(plan.kill);
     if (!plan.start) continue;
     started++;
@@ -194,5 +244,5 @@ export function podActions(pod: Pod, observed: ObservedPod, probes: ProbeResults
   // All regular containers are done for good: sidecars and sandbox end too.
   if (kept === 0 && started === 0) return { ...base, killPod: true };
   start.unshift(...init.start.map((name) => ({ kind: 'init' as const, name })));
-  return { ...base, start, kill };
+  return { ...base, start, kill, resize };
 }

@@ -24,6 +24,12 @@ export interface RuntimeService {
   /** `timeoutSeconds`: how long it may take to end by itself before it is killed. */
   stopContainer(containerId: string, timeoutSeconds: number, signal?: Signal): Promise<void>;
   removeContainer(containerId: string): Promise<void>;
+  /** What is not named stays as it is. */
+  updateContainerResources(
+    containerId: string,
+    linux: v1.LinuxContainerResources,
+    signal?: Signal,
+  ): Promise<void>;
   listContainers(filter?: v1.ContainerFilter, signal?: Signal): Promise<readonly v1.Container[]>;
   containerStatus(containerId: string, signal?: Signal): Promise<v1.ContainerStatus>;
   reopenContainerLog(containerId: string): Promise<void>;
@@ -132,6 +138,7 @@ function containerCalls(
   | 'startContainer'
   | 'stopContainer'
   | 'removeContainer'
+  | 'updateContainerResources'
   | 'listContainers'
   | 'containerStatus'
   | 'reopenContainerLog'
@@ -153,6 +160,10 @@ function containerCalls(
       await call('StopContainer', { containerId, timeout }, { timeoutMs, signal });
     },
     removeContainer: async (containerId) => void (await call('RemoveContainer', { containerId })),
+    updateContainerResources: async (containerId, linux, signal) => {
+      const request: v1.UpdateContainerResourcesRequest = { containerId, linux };
+      await call('UpdateContainerResources', request, { signal });
+    },
     listContainers: async (filter = {}, signal) =>
       (
         await call<v1.ListContainersRequest, v1.ListContainersResponse>(

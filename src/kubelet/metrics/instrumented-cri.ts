@@ -17,6 +17,7 @@ const runtimeOperations: Readonly<Record<Exclude<keyof RuntimeService, 'containe
   startContainer: 'start_container',
   stopContainer: 'stop_container',
   removeContainer: 'remove_container',
+  updateContainerResources: 'update_container',
   listContainers: 'list_containers',
   containerStatus: 'container_status',
   reopenContainerLog: 'reopen_container_log',

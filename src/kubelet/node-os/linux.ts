@@ -6,7 +6,7 @@ import type { LinuxContainerResources } from '../../rpc-api/generated/cri-v1.ts'
 import { podText } from '../pod-format.ts';
 import * as qos from '../resources/qos.ts';
 import { memoryFloors } from './memory-floors.ts';
-import type { ContainerSettingsInput, NodeInfoStrings, NodeOs, Rejection } from './node-os.ts';
+import type { ContainerResourcesInput, NodeInfoStrings, NodeOs, Rejection } from './node-os.ts';
 import * as security from './security-context.ts';
 
 export interface LinuxNodeOptions {
@@ -20,7 +20,7 @@ export interface LinuxNodeOptions {
   readonly taints?: readonly Taint[];
 }
 
-function linuxResources(input: ContainerSettingsInput): LinuxContainerResources {
+function linuxResources(input: ContainerResourcesInput): LinuxContainerResources {
   const { resources } = input.container;
   const { milliCpu: limit, memoryBytes: memory } = qos.containerLimits(input.pod, input.container);
   return {
@@ -143,6 +143,7 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
         securityContext: security.containerSecurityContext(input.pod, input.container, input),
       },
     }),
+    containerResources: linuxResources,
     breaksNonRoot,
     containerPath: (path) => {
       if (path.includes('\0')) throw new Error('a mount path must not contain a NUL');

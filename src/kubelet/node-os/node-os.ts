@@ -1,7 +1,11 @@
 // What differs between a Linux and a Windows node, as a port: admission, handlers, paths, security and resources.
 import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
 import type { Place } from '../../os/beneath.ts';
-import type { ContainerConfig, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
+import type {
+  ContainerConfig,
+  LinuxContainerResources,
+  PodSandboxConfig,
+} from '../../rpc-api/generated/cri-v1.ts';
 import type { AnyContainer } from '../pod-format.ts';
 
 export interface NodeInfoStrings {
@@ -29,13 +33,16 @@ export interface ImagePlatformFacts {
   readonly osVersion: string;
 }
 
-export interface ContainerSettingsInput {
+export interface ContainerResourcesInput {
   readonly pod: Pod;
   readonly container: AnyContainer;
+  readonly nodeMemoryBytes: number;
+}
+
+export interface ContainerSettingsInput extends ContainerResourcesInput {
   readonly imageUser: ImageUser;
   /** Folder of the node's seccomp profiles. */
   readonly seccompRoot: string;
-  readonly nodeMemoryBytes: number;
   readonly nodeCpuCount: number;
   /** Container id of an ephemeral container's target. */
   readonly targetId?: string | undefined;
@@ -60,6 +67,8 @@ export interface NodeOs {
   hostNetwork(pod: Pod): boolean;
   sandboxSettings(pod: Pod, cgroupParent: string): Partial<PodSandboxConfig>;
   containerSettings(input: ContainerSettingsInput): Partial<ContainerConfig>;
+  /** What a container of the pod may take, as it can be changed while it runs; undefined: it can't. */
+  containerResources?(input: ContainerResourcesInput): LinuxContainerResources;
   /** The text of a refusal of runAsNonRoot. */
   breaksNonRoot(pod: Pod, container: AnyContainer, user: ImageUser): string | undefined;
   /** A mount path as the runtime wants it; throws Error when it can't be one. */

@@ -89,6 +89,17 @@ export function podCgroupLimits(pod: Pod): PodCgroupLimits {
   };
 }
 
+/** Room for both, for as long as containers go from one to the other. What only one of them limits stays as it is. */
+export function widestLimits(a: PodCgroupLimits, b: PodCgroupLimits): PodCgroupLimits {
+  const larger = (one: number | undefined, other: number | undefined): number | undefined =>
+    one === undefined || other === undefined ? undefined : Math.max(one, other);
+  return {
+    cpuShares: Math.max(a.cpuShares, b.cpuShares),
+    cpuQuotaUs: larger(a.cpuQuotaUs, b.cpuQuotaUs),
+    memoryLimitBytes: larger(a.memoryLimitBytes, b.memoryLimitBytes),
+  };
+}
+
 /** What the node sets aside for the pod. */
 export const podDemand = (pod: Pod): { readonly milliCpu: number; readonly memoryBytes: number } => {
   const requests = podRequestAmounts(pod);

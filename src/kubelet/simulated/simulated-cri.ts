@@ -39,6 +39,7 @@ interface Container {
   startedAt: number;
   finishedAt: number;
   exitCode: number;
+  resources: v1.LinuxContainerResources | undefined;
   cancel: (() => void) | undefined;
 }
 
@@ -100,6 +101,7 @@ class SimulatedRuntime {
       startedAt: 0,
       finishedAt: 0,
       exitCode: 0,
+      resources: config.linux?.resources ?? undefined,
       cancel: undefined,
     });
     return id;
@@ -175,6 +177,7 @@ function containerStatus(c: Container): v1.ContainerStatus {
     image: { image: image?.userSpecifiedImage || (image?.image ?? '') },
     imageRef: image?.image ?? '',
     logPath: '',
+    ...(c.resources ? { resources: { linux: c.resources } } : {}),
   };
 }
 
@@ -217,6 +220,10 @@ function runtimeService(world: SimulatedRuntime, options: SimulatedCriOptions): 
     // A made-up program always ends when it is asked to.
     stopContainer: async (id) => world.end(world.container(id), 0),
     removeContainer: async (id) => void world.containers.delete(id),
+    updateContainerResources: async (id, linux) => {
+      const container = world.container(id);
+      container.resources = { ...container.resources, ...linux };
+    },
     listContainers: async (filter) =>
       [...world.containers.values()]
         .filter((c) => matches(c.config.labels, filter?.labelSelector))

@@ -45,6 +45,7 @@ export const observedContainer = (
   imageId: 'sha256:x',
   hash: containerHash({ name, image }),
   logPath: '',
+  resources: undefined,
   ...more,
 });
 

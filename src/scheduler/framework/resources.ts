@@ -37,16 +37,20 @@ export function resourcesFrom(list: Readonly<Record<string, string | number>>): 
   return out;
 }
 
-/** What the pod asks for, init containers, sidecars and overhead included. `pods` is 1. */
+/** A pod that no node has told of yet holds nothing beside. */
+const requestsOf = (pod: Pod): Record<string, string> =>
+  podRequests(pod, { heldByNode: pod.status?.containerStatuses !== undefined });
+
+/** What the pod asks for, and what its node holds for it, init containers, sidecars and overhead included. `pods` is 1. */
 export function requestOf(pod: Pod): Resources {
-  const out = resourcesFrom(podRequests(pod));
+  const out = resourcesFrom(requestsOf(pod));
   out.pods = 1;
   return out;
 }
 
 /** As requestOf, with a default for containers that ask for nothing: spreads them too. */
 export function nonZeroRequestOf(pod: Pod): { readonly milliCpu: number; readonly memory: number } {
-  const request = resourcesFrom(podRequests(pod));
+  const request = resourcesFrom(requestsOf(pod));
   // Where the pod speaks for its containers none of them is without.
   const without = (name: 'cpu' | 'memory'): number =>
     pod.spec.resources?.requests?.[name] !== undefined

@@ -28,8 +28,8 @@ export interface PodResourceOptions {
   readonly excludeOverhead?: boolean;
   /** Leaves out spec.resources: what the containers need together. */
   readonly excludePodLevel?: boolean;
-  /** Takes a container's resources from elsewhere than its spec (in-place resize: status). */
-  readonly containerResources?: (container: Container) => ResourceRequirements | undefined;
+  /** Of a pod that is being resized, what its node holds for it counts as well: the larger of both (upstream: UseStatusResources). */
+  readonly heldByNode?: boolean;
 }
 
 function amountsOf(resources: ResourceRequirements | undefined, list: List): ResourceAmounts {
@@ -54,13 +54,45 @@ function maxAmounts(into: ResourceAmounts, other: ResourceAmounts): void {
   }
 }
 
+/** By container: what its node has set aside for it, and what it has. */
+function heldAmounts(pod: Pod): ReadonlyMap<string, ResourceAmounts> {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  return new Map(
+    [...initContainerStatuses, ...containerStatuses].map(({ name, resources, allocatedResources }) => {
+      const held = amountsOf(resources, 'requests');
+      maxAmounts(held, amountsOf({ requests: allocatedResources }, 'requests'));
+      return [name, held];
+    }),
+  );
+}
+
+/** Its node will never give it what it asks for: that counts for nothing. */
+const isInfeasible = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, reason }) => type === 'PodResizePending' && reason === 'Infeasible') ===
+  true;
+
+/** What a container asks for beside what its node holds for it. */
+function requestsBeside(pod: Pod): (container: Container, asked: ResourceAmounts) => ResourceAmounts {
+  const held = heldAmounts(pod);
+  const infeasible = isInfeasible(pod);
+  return ({ name }, asked) => {
+    const there = held.get(name);
+    if (there === undefined || there.size === 0) return asked;
+    if (!infeasible) maxAmounts(there, asked);
+    return there;
+  };
+}
+
 /**
  * Containers are summed with the sidecars; an init container needs itself and the sidecars started before it;
  * the larger of the two counts. Pod-level resources and overhead come on top.
  */
 function aggregate(pod: Pod, list: List, options: PodResourceOptions): ResourceAmounts {
-  const of = (c: Container): ResourceAmounts =>
-    amountsOf(options.containerResources ? options.containerResources(c) : c.resources, list);
+  const beside = options.heldByNode && list === 'requests' ? requestsBeside(pod) : undefined;
+  const of = (c: Container): ResourceAmounts => {
+    const asked = amountsOf(c.resources, list);
+    return beside ? beside(c, asked) : asked;
+  };
   const total: ResourceAmounts = new Map();
   for (const container of pod.spec.containers ?? []) addAmounts(total, of(container));
   const sidecars: ResourceAmounts = new Map();

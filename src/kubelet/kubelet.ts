@@ -20,7 +20,7 @@ import { timedCgroups } from './metrics/timed-cgroups.ts';
 import type { NodeOs } from './node-os/node-os.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 import { startNodeLease } from './node-status/node-lease.ts';
-import { allocatableNumbers, type NodeFacts } from './node-status/node-object.ts';
+import { allocatableNumbers, initialNode, type NodeFacts } from './node-status/node-object.ts';
 import { startNodeStatusUpdater } from './node-status/node-status-updater.ts';
 import { runtimeHealth } from './node-status/runtime-health.ts';
 import { createObjectCache } from './object-cache.ts';
@@ -336,8 +336,9 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     admit: (pod, active) =>
       eviction?.admit(pod) ??
       beyondRuntime(pod, ctx.runtimeFeatures) ??
-      admitPod(options.nodeOs, room, pod, active),
+      admitPod(options.nodeOs, room, status.known() ?? initialNode(provisional), pod, active),
     admitResize: (pod, others) => admitResize(options.nodeOs, room, pod, others),
+    lookAtNode: () => status.look(),
   });
   workers = all;
   const eviction = startEviction(options, ctx, all, metrics.evicted, () => status.poke());

@@ -84,6 +84,10 @@ export class PodResize implements ContainerResizes {
     this.#has ??= isNew ? wholeAllocation(pod) : toldAllocation(pod);
   }
 
+  get isAdmitted(): boolean {
+    return this.#has !== undefined;
+  }
+
   /** The pod as the node holds it. */
   held(pod: Pod): Pod {
     return this.#has === undefined ? pod : withAllocation(pod, this.#has);

@@ -2,6 +2,8 @@
 import { pods } from '../api/generated/resources.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { untilAborted } from '../base/until-aborted.ts';
+import { dependsOnNode } from './admit-handlers.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import type { PassKind } from './metrics/pass-durations.ts';
 import type { Rejection } from './node-os/node-os.ts';
@@ -26,6 +28,8 @@ export interface PodWorkerOptions {
   readonly admit: (pod: Pod) => Rejection | undefined;
   /** Refuses what a pod that runs asks for now. */
   readonly admitResize: (pod: Pod) => ResizeRefusal | undefined;
+  /** Sees what the API says of the node now; throws when that can't be had. */
+  readonly lookAtNode: () => Promise<void>;
   /** There may be room for what waits, or more that waits. */
   readonly roomChanged: () => void;
 }
@@ -102,6 +106,11 @@ export class PodWorker {
   }
   get isTerminated(): boolean {
     return this.#state.kind === 'terminated' || this.#state.kind === 'gone';
+  }
+  /** Whether it counts beside others: it was let in, now or by a kubelet of before, and is not over. */
+  get hasPlace(): boolean {
+    if (this.isTerminated) return false;
+    return this.#resize.isAdmitted || this.#asked.status?.startTime !== undefined;
   }
 
   /** The order in which those that wait for more are asked; undefined: it asks for nothing else than it has. */
@@ -205,7 +214,7 @@ export class PodWorker {
   async #sync(signal: AbortSignal): Promise<void> {
     const phase = this.#ctx.status.get(this.uid)?.phase ?? this.#pod.status?.phase;
     if (isOver(phase)) return this.#over();
-    const verdict = this.#rejection() ?? this.#overdue();
+    const verdict = (await this.#rejection(signal)) ?? this.#overdue();
     if (verdict) return this.#over(verdict);
     // What died while nobody looked (a cold start) is told before it takes its time to start again.
     this.#publish(false);
@@ -222,11 +231,15 @@ export class PodWorker {
   }
 
   /** Only new pods are asked: what runs already was admitted once. */
-  #rejection(): Verdict | undefined {
+  async #rejection(signal: AbortSignal): Promise<Verdict | undefined> {
     if (this.#state.kind !== 'syncing' || this.#state.admitted) return undefined;
     const phase = this.#pod.status?.phase;
     const isNew = this.observed.sandboxes.length === 0 && (phase === undefined || phase === 'Pending');
-    const rejection = isNew ? this.#options.admit(this.#pod) : undefined;
+    let rejection = isNew ? this.#options.admit(this.#pod) : undefined;
+    if (rejection && dependsOnNode(rejection)) {
+      await untilAborted(this.#options.lookAtNode(), signal);
+      rejection = this.#options.admit(this.#pod);
+    }
     if (!rejection) {
       this.#resize.admitted(this.#asked, isNew);
       this.#pod = this.#resize.held(this.#asked);

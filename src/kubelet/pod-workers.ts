@@ -13,6 +13,8 @@ import { byTurn } from './resources/resize-order.ts';
 export interface NodeAdmission {
   readonly admit: (pod: Pod, active: readonly Pod[]) => Rejection | undefined;
   readonly admitResize: (pod: Pod, others: readonly Pod[]) => ResizeRefusal | undefined;
+  /** Sees what the API says of the node now. */
+  readonly lookAtNode: () => Promise<void>;
 }
 
 export class PodWorkers {
@@ -27,8 +29,9 @@ export class PodWorkers {
     this.#room = room;
   }
 
+  /** Those that have their place on the node. */
   #activeBut(uid: string): Pod[] {
-    return [...this.#workers.values()].filter((w) => w.uid !== uid && !w.isTerminated).map((w) => w.pod);
+    return [...this.#workers.values()].filter((w) => w.uid !== uid && w.hasPlace).map((w) => w.pod);
   }
 
   upsert(pod: Pod): void {
@@ -42,6 +45,7 @@ export class PodWorkers {
       done: (gone) => void this.#workers.delete(gone),
       admit: (asking) => this.#room.admit(asking, this.#activeBut(podUid(asking))),
       admitResize: (asking) => this.#room.admitResize(asking, this.#activeBut(podUid(asking))),
+      lookAtNode: this.#room.lookAtNode,
       roomChanged: () => this.#considerResizes(),
     };
     this.#workers.set(uid, new PodWorker(this.#ctx, pod, options));

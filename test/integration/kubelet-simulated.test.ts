@@ -258,3 +258,62 @@ test('rules of a container that start it again keep a pod of restartPolicy Never
     assert.equal(status?.phase, 'Running');
   });
 });
+
+test('of pods that come at once as many are let in as there is room for; a taken port of the node refuses', async (t) => {
+  const client = await simulatedNode(t, linux);
+  const cpus = await eventually(async () => {
+    const found = Number((await client.get(nodes, { name: 'node-1' })).status?.allocatable?.['cpu']);
+    assert.ok(found > 0);
+    return found;
+  });
+  const resources = { requests: { cpu: `${cpus * 400}m` } };
+  const names = ['one', 'two', 'three', 'four'];
+  const image = 'example.com/x:1';
+  await Promise.all(
+    names.map((name) => client.create(pods, pod(name, { containers: [{ name: 'main', image, resources }] }))),
+  );
+  await eventually(async () => {
+    const phases = await Promise.all(names.map(async (name) => (await get(client, name)).status));
+    assert.deepEqual(phases.map((status) => status?.phase).sort(), [
+      'Failed',
+      'Failed',
+      'Running',
+      'Running',
+    ]);
+    for (const status of phases) if (status?.phase === 'Failed') assert.equal(status.reason, 'OutOfcpu');
+  });
+  const ports = [{ containerPort: 80, hostPort: 80 }];
+  await client.create(pods, pod('first', { containers: [{ name: 'main', image, ports }] }));
+  await eventually(async () => assert.equal((await get(client, 'first')).status?.phase, 'Running'));
+  await client.create(pods, pod('second', { containers: [{ name: 'main', image, ports }] }));
+  await eventually(async () => {
+    const { status } = await get(client, 'second');
+    assert.deepEqual(
+      [status?.phase, status?.reason, status?.message],
+      [
+        'Failed',
+        'NodePorts',
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
+      ],
+    );
+  });
+});
+
+test('a label that came a moment ago lets the pod in that was sent for it', async (t) => {
+  const client = await simulatedNode(t, linux);
+  await eventually(async () => {
+    const node = await client.get(nodes, { name: 'node-1' });
+    assert.equal(node.status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
+  });
+  await client.patch(
+    nodes,
+    { name: 'node-1' },
+    { type: 'merge', body: { metadata: { labels: { disk: 'ssd' } } } },
+  );
+  await client.create(pods, pod('there', { nodeSelector: { disk: 'ssd' } }));
+  await client.create(pods, pod('elsewhere', { nodeSelector: { disk: 'hdd' } }));
+  await eventually(async () => {
+    assert.equal((await get(client, 'there')).status?.phase, 'Running');
+    assert.equal((await get(client, 'elsewhere')).status?.reason, 'NodeAffinity');
+  });
+});

@@ -85,6 +85,10 @@ const showsConditions = (node: Node, { conditions = [] }: NodeStatus): boolean =
 export interface NodeStatusUpdater {
   /** Looks at once. */
   poke(): void;
+  /** The node as the API had it at the last look; undefined: there was none yet. */
+  known(): Node | undefined;
+  /** Asks for it now. Throws when it can't be had. */
+  look(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -94,10 +98,16 @@ export function startNodeStatusUpdater(deps: NodeStatusDeps): NodeStatusUpdater 
   let sent: NodeStatus | undefined;
   let sentMs = Number.NEGATIVE_INFINITY;
   let wasReady = false;
+  let known: Node | undefined;
+
+  async function look(): Promise<Node> {
+    known = await answerOf(deps, deps.client.get(nodes, { name: deps.facts.nodeName }));
+    return known;
+  }
 
   async function update(): Promise<void> {
     // What the server shows may be another's word: the node lifecycle controller's, when nothing was heard for a while.
-    const node = await answerOf(deps, deps.client.get(nodes, { name: deps.facts.nodeName }));
+    const node = await look();
     const health = { ...(await deps.health()), now: rfc3339(deps.clock.now()) };
     const next = nodeStatus(deps.facts, health, node.status);
     const due = deps.clock.monotonic() - sentMs >= reportMs;
@@ -144,6 +154,8 @@ export function startNodeStatusUpdater(deps: NodeStatusDeps): NodeStatusUpdater 
   const work = loop();
   return {
     poke: () => wake?.(),
+    known: () => known,
+    look: async () => void (await look()),
     stop: async () => {
       stopped.abort();
       await work;

@@ -1,6 +1,6 @@
 // A node with what its pods take of it: the scheduler's unit of thought. Numbers are milli-CPU and bytes.
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
-import { type HostPort, hostPortsOf, UsedHostPorts } from './host-ports.ts';
+import { type HostPort, hostPortsOf, UsedHostPorts } from '../../component-helpers/host-ports.ts';
 import {
   addResources,
   emptyResources,

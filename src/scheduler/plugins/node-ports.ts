@@ -1,7 +1,7 @@
 // NodePorts: two pods of one node can't have the same host port.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { type HostPort, hostPortsOf } from '../../component-helpers/host-ports.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { type HostPort, hostPortsOf } from '../framework/host-ports.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { skip, unschedulable } from '../framework/status.ts';
 

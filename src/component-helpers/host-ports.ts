@@ -1,5 +1,5 @@
 // Host ports that a pod takes on its node.
-import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Pod } from '../api/generated/types/core-v1.ts';
 
 export interface HostPort {
   readonly ip: string;

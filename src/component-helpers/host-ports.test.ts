@@ -1,7 +1,7 @@
 // Host ports of a node: which are taken, also when there are thousands.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countReads } from '../../base/testing/counted-reads.ts';
+import { countReads } from '../base/testing/counted-reads.ts';
 import { type HostPort, UsedHostPorts } from './host-ports.ts';
 
 const at = (port: number, ip = '', protocol = 'TCP'): HostPort => ({ ip, port, protocol });

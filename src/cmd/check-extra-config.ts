@@ -16,7 +16,16 @@ type Component = ExtraFlag['component'];
 const ofUp: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
-      ...['data-dir', 'dns-port', 'cluster-dns', 'cluster-domain', 'pod-routes', 'fabric', 'disable'],
+      ...[
+        'data-dir',
+        'dns-port',
+        'cluster-dns',
+        'cluster-domain',
+        'pod-routes',
+        'fabric',
+        'load-balancer-cidr',
+        'disable',
+      ],
       ...['approve-kubelet-serving', 'keep-credentials', 'advertise-address', 'cluster-cidr', 'cluster-name'],
       ...['secure-port', 'service-cluster-ip-range', 'leader-elect'],
     ].map((flag) => [flag, 'porthole up decides it itself']),

@@ -1,5 +1,6 @@
 // The flags of `porthole server`, in the sections and the order in which kube-apiserver and kube-controller-manager show theirs.
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseCidr } from '../base/ip.ts';
 import { type PortRange, parsePortRange, usualNodePorts } from '../base/port-range.ts';
 import type { LogLevel } from '../component-base/logger.ts';
 import { defaultEventTtlMs } from '../controlplane/object-lifetimes.ts';
@@ -40,6 +41,7 @@ export interface ServerFlags extends EvictionFlags, CredentialFlags, AdmissionFl
   readonly clusterName: string;
   readonly podRoutes?: string;
   readonly fabric?: string;
+  readonly loadBalancerCidr?: string;
   readonly disable: readonly string[];
   readonly leaderElect: 'true' | 'false';
   readonly etcdServers?: string;
@@ -92,6 +94,11 @@ function partsOf(text: string): string[] {
   return listed(text);
 }
 
+function ipv4Range(text: string): string {
+  if (parseCidr(text)?.family !== 4) throw new InvalidArgumentError('no range of IPv4 addresses.');
+  return text;
+}
+
 /** What only a control plane in one process has. */
 const withOwn = (command: Command): Command =>
   command
@@ -108,6 +115,11 @@ const withOwn = (command: Command): Command =>
       'keep routes to pods on this machine, which is connected to all nodes (needs root)',
     )
     .option('--fabric <id>', 'the network of this machine that leads to the nodes, with --pod-routes')
+    .option(
+      '--load-balancer-cidr <range>',
+      'addresses that Services of type LoadBalancer are given, of the network of --fabric (default: they get none here)',
+      ipv4Range,
+    )
     .addOption(
       new Option('--disable <parts>', `parts that run elsewhere: ${parts.join(', ')}`)
         .argParser(partsOf)

@@ -37,6 +37,7 @@ import {
   rootCaCertificatePublisherController,
 } from './root-ca-certificate-publisher-controller.ts';
 import { serviceCidrController } from './service-cidr-controller.ts';
+import { serviceLoadBalancerController } from './service-lb-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { type SignToken, serviceAccountTokenController } from './serviceaccount-token-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
@@ -69,6 +70,8 @@ export interface ControllersConfig {
   readonly nodeEvictions?: Partial<EvictionRates> | undefined;
   /** The kind StorageVersionMigration is served, and is acted on. Default false, as upstream. */
   readonly storageVersionMigrator?: boolean;
+  /** Of which Services of type LoadBalancer get addresses; undefined: from somebody else, or none. */
+  readonly loadBalancerRange?: string | undefined;
   /** How many finished pods are kept. Default 12500. */
   readonly terminatedPodThreshold?: number;
 }
@@ -112,6 +115,9 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     serviceAccountController,
     serviceAccountTokenController(config.rootCa, config.signToken),
     serviceCidrController,
+    ...(config.loadBalancerRange === undefined
+      ? []
+      : [serviceLoadBalancerController(config.loadBalancerRange)]),
     statefulSetController,
     ...(config.storageVersionMigrator === true ? [storageVersionMigratorController] : []),
     taintEvictionController(),

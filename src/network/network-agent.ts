@@ -10,7 +10,7 @@ import type { LinkChange, LinkInfo, Links, RouteInfo } from '../os/links.ts';
 import type { PacketFilter } from '../os/packet-filter.ts';
 import type { Sysctl } from '../os/sysctl.ts';
 import { podIPOfInterface } from './interface-name.ts';
-import type { NetworkPlan } from './network-plan.ts';
+import type { NetworkPlan, PlannedRoute } from './network-plan.ts';
 import { addressChanges, masqueradeTable, renderMasquerade, routeChanges } from './plan-diff.ts';
 import { believedNodes } from './pod-cidr-claims.ts';
 import { hasSubnet } from './subnet.ts';
@@ -41,6 +41,8 @@ export interface NetworkAgentOptions {
   readonly sysctl: Sysctl;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Besides those of the topology; asked each time. */
+  readonly moreRoutes?: (() => readonly PlannedRoute[]) | undefined;
   /** Called when this node's podCIDR is known or changed. */
   readonly onPodCIDR?: (cidr: string) => void;
   /** Told whose prefixes are believed, each time before the plan is applied; when it throws, all is tried again. */
@@ -285,7 +287,9 @@ class Agent implements NetworkAgent {
       connected: connectedPrefixes(found, only),
       masqueradeExceptions: this.#options.masqueradeExceptions ?? [],
     };
-    const plan = topology.plan(view, nodeName);
+    const planned = topology.plan(view, nodeName);
+    const more = this.#options.moreRoutes?.() ?? [];
+    const plan = more.length === 0 ? planned : { ...planned, routes: [...planned.routes, ...more] };
     const routing = routeChanges(plan, routes, only);
     await inTurn(
       () => links.apply([...addressChanges(plan, found), ...routing.changes], { keepGoing: 'report' }),

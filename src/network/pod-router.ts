@@ -8,6 +8,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
 import type { NetworkHost } from '../os/network-host.ts';
 import { Announced, heardOn } from './announced.ts';
+import { type BalancerView, balancerRouting } from './balancer-routing.ts';
 import { announcedSet, renderPodSources } from './cable-guard.ts';
 import { bridgeName, machineSettings } from './fabric-plan.ts';
 import { watchFabricTables } from './fabric-tables.ts';
@@ -23,6 +24,8 @@ export interface PodRouterOptions {
   readonly clusterName: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
+  /** Addresses of load balancers, to which this machine's routes lead over nodes; undefined: that is others' affair. */
+  readonly balancer?: BalancerView | undefined;
   readonly host: NetworkHost;
   readonly tables: KeptTables;
   readonly clock: Clock;
@@ -48,6 +51,7 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     },
   });
   const announced = new Announced();
+  const balancer = balancerRouting(options);
   const turns = new Turns((run) => clock.timer(0, run));
   let wholeAt = clock.monotonic();
   const announcedText = async (look: Look): Promise<string> => {
@@ -81,6 +85,7 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     settings: machineSettings(bridge),
     clock,
     log,
+    moreRoutes: options.balancer && (() => balancer.routes()),
     onNodes: guard,
   });
   const removeHandler = services.addHandler({
@@ -88,7 +93,9 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     updated: (old, service) => announced.change(old, service) && agent.refresh(),
     deleted: (service) => announced.change(service, undefined) && agent.refresh(),
   });
+  const stopBalancer = balancer.start(() => agent.refresh());
   const stop = async (): Promise<void> => {
+    stopBalancer();
     removeHandler();
     fabric.stop();
     await agent.stop();

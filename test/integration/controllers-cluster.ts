@@ -65,6 +65,7 @@ export async function startCluster(
     /** Serves StorageVersionMigrations, and acts on them. */
     readonly storageVersionMigrator?: boolean;
     readonly legacyTokenCleanUpMs?: number;
+    readonly loadBalancerRange?: string;
     /** The server's own; controllers have the real one. */
     readonly serverClock?: Clock;
     readonly server?: Parameters<typeof startTestControlPlane>[0];

@@ -54,6 +54,8 @@ export interface Settings {
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent. Undefined: as before, or the server's default. */
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  /** Whether the cluster gives Services of type LoadBalancer their addresses. Undefined: as before, or it does. */
+  readonly loadBalancer?: boolean | undefined;
   /** More flags of the server and of kubelets, which they have been asked of. One that is not named here is as before. */
   readonly extraConfig?: readonly AskedFlag[] | undefined;
   readonly home: string;
@@ -83,6 +85,7 @@ type Kept = Pick<
   | 'registryMirrors'
   | 'evictionHard'
   | 'nodeMonitorGracePeriodMs'
+  | 'loadBalancer'
   | 'extraConfig'
   | 'mergedInto'
   | 'madeWith'
@@ -99,6 +102,7 @@ const keptOf = ({ known, settings }: Wanted): Kept => ({
   registryMirrors: mergeMirrors(known?.registryMirrors, settings.registryMirror),
   evictionHard: settings.evictionHard ?? known?.evictionHard,
   nodeMonitorGracePeriodMs: settings.nodeMonitorGracePeriodMs ?? known?.nodeMonitorGracePeriodMs,
+  loadBalancer: settings.loadBalancer ?? known?.loadBalancer,
   extraConfig: mergeExtraFlags(known?.extraConfig, settings.extraConfig),
   mergedInto: known?.mergedInto,
   madeWith: known?.madeWith,
@@ -276,13 +280,14 @@ async function start(
   progress: Progress,
 ): Promise<void> {
   const { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology } = state;
-  const { extraConfig, nodeMonitorGracePeriodMs } = state;
+  const { extraConfig, loadBalancer, nodeMonitorGracePeriodMs } = state;
   const asked = {
     bindAddress,
     clusterCidr,
     dnsPort,
     evictionHard,
     extraConfig,
+    loadBalancer,
     nodeMonitorGracePeriodMs,
     quotaBackendBytes,
     runtime,

@@ -8,6 +8,7 @@ export interface AskedFor {
   readonly bindAddress?: string | undefined;
   readonly registryConfig?: string | undefined;
   readonly registry?: number | true | undefined;
+  readonly loadBalancer?: boolean | undefined;
 }
 
 const listed = (nodes: readonly PlannedNode[]): string =>
@@ -26,7 +27,7 @@ const isTainted = (nodes: readonly PlannedNode[]): boolean =>
 export function differenceOf(
   has: Pick<
     ClusterState,
-    'nodes' | 'madeWith' | 'runtime' | 'bindAddress' | 'registryConfig' | 'registryPort'
+    'nodes' | 'madeWith' | 'runtime' | 'bindAddress' | 'registryConfig' | 'registryPort' | 'loadBalancer'
   >,
   asked: AskedFor,
 ): string | undefined {
@@ -38,6 +39,9 @@ export function differenceOf(
   const { registryPort = asked.registry } = has;
   if (typeof asked.registry === 'number' && asked.registry !== registryPort)
     return `and its registry is another one (--registry ${registryPort})`;
+  const balances = has.loadBalancer ?? true;
+  if (asked.loadBalancer !== undefined && asked.loadBalancer !== balances)
+    return `and it ${balances ? 'gives' : 'does not give'} Services of type LoadBalancer their addresses (--${balances ? '' : 'no-'}load-balancer)`;
   const wanted = asked.nodes;
   // Who says again what the cluster was made with does not want to lose the nodes that were added since.
   const same = [has.madeWith ?? [], has.nodes].find((nodes) => kinds(wanted) === kinds(nodes));

@@ -46,6 +46,8 @@ export interface ClusterState {
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent; undefined: the server's default. */
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  /** False: Services of type LoadBalancer get no addresses from the cluster itself. */
+  readonly loadBalancer?: boolean | undefined;
   /** More flags of the server and of kubelets. */
   readonly extraConfig?: readonly ExtraFlag[] | undefined;
   /** People's kubeconfigs that its context was merged into. */

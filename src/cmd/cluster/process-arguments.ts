@@ -1,5 +1,6 @@
 // The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
 import { formatGoDuration } from '../../base/go-duration.ts';
+import { cidrOf, formatCidr, ipAt, parseCidr } from '../../base/ip.ts';
 import { localEvictionHard } from '../../kubelet/eviction/thresholds.ts';
 import { memoryFloors } from '../../kubelet/node-os/memory-floors.ts';
 import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
@@ -21,8 +22,20 @@ export interface ServerArguments {
   readonly dnsPort: number | undefined;
   readonly topology: string;
   readonly clusterCidr: string;
+  /** False: Services of type LoadBalancer get their addresses from somebody else. */
+  readonly loadBalancer: boolean | undefined;
   /** Said by the user, and none of those that are here. */
   readonly extraConfig: readonly ExtraFlag[] | undefined;
+}
+
+/** Of documents' addresses (RFC 5737): charts wait for one, and of pods that only seem to run nobody answers anyway. */
+const nobodysRange = '203.0.113.0/24';
+
+/** The upper half of the nodes' network, whose lower half nodes take first. */
+function loadBalancerRange(gateway: string | undefined): string {
+  if (gateway === undefined) return nobodysRange;
+  const network = parseCidr(`${gateway}/24`)!;
+  return formatCidr(cidrOf(ipAt(network, 128)!, 25));
 }
 
 export function serverArguments({
@@ -36,6 +49,7 @@ export function serverArguments({
   dnsPort,
   topology,
   clusterCidr,
+  loadBalancer,
   extraConfig,
 }: ServerArguments): string[] {
   return [
@@ -64,6 +78,7 @@ export function serverArguments({
     '--keep-credentials',
     paths.credentials,
     ...(fabric === undefined ? [] : ['--pod-routes', topology, '--fabric', fabric]),
+    ...(loadBalancer === false ? [] : ['--load-balancer-cidr', loadBalancerRange(fabric && gateway)]),
     ...argumentsOf(extraConfig, 'server'),
   ];
 }

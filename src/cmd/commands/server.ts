@@ -48,6 +48,7 @@ function podRouter(flags: ServerFlags): ServerComponent[] {
       clusterName: fabric,
       clusterCIDR: clusterCidr,
       serviceCIDR: serviceClusterIpRange,
+      loadBalancerRange: flags.loadBalancerCidr,
     }),
   ];
 }
@@ -75,6 +76,7 @@ const componentsOf = (flags: ServerFlags, address: string, api?: ApiEnablement):
         nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
         nodeEvictions: evictionRatesOf(flags),
         approveKubeletServing: flags.approveKubeletServing,
+        loadBalancerRange: flags.loadBalancerCidr,
         storageVersionMigrator: api?.serves(storageversionmigrations) ?? false,
       }),
       'kube-controller-manager',

@@ -50,6 +50,7 @@ interface Flags extends MergeFlags {
   registryConfig?: string;
   bindAddress?: string;
   allowMachineAccess?: boolean;
+  loadBalancer?: boolean;
   name: string;
   linux: number;
   windows: number;
@@ -115,6 +116,11 @@ export function upCommand(): Command {
       '--allow-machine-access',
       'let pods and nodes reach what listens on this machine and what it forwards to',
     )
+    .option(
+      '--load-balancer',
+      'give Services of type LoadBalancer addresses that this machine reaches (default)',
+    )
+    .option('--no-load-balancer', 'leave Services of type LoadBalancer to what you install: MetalLB, for one')
     .option(
       '--quota-backend-bytes <n>',
       "what all objects of the API together may take (default: the server's, 1 GiB)",

@@ -1,5 +1,5 @@
 // Routes to pods on the API server's machine, as a part of the server process.
-import { nodes, services } from '../../api/generated/resources.ts';
+import { endpointslices, nodes, services } from '../../api/generated/resources.ts';
 import { startPodRouter } from '../../network/pod-router.ts';
 import { keepTables } from '../../os/kept-tables.ts';
 import { ownNetworkHost } from '../../os/linux/network-host-linux.ts';
@@ -12,6 +12,8 @@ export function podRouterComponent(options: {
   readonly clusterName: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
+  /** Addresses of this network that Services of type LoadBalancer are given; undefined: by others, or none. */
+  readonly loadBalancerRange?: string | undefined;
 }): ServerComponent {
   return {
     name: 'pod-router',
@@ -22,6 +24,10 @@ export function podRouterComponent(options: {
         ...options,
         nodes: informers.informer(nodes),
         services: informers.informer(services),
+        balancer:
+          options.loadBalancerRange === undefined
+            ? undefined
+            : { range: options.loadBalancerRange, slices: informers.informer(endpointslices) },
         host,
         tables,
         clock,

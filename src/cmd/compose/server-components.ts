@@ -28,6 +28,7 @@ export function controllersComponent(options: {
   readonly approveKubeletServing?: boolean;
   readonly storageVersionMigrator?: boolean;
   readonly legacyTokenCleanUpMs?: number | undefined;
+  readonly loadBalancerRange?: string | undefined;
 }): ServerComponent {
   return {
     name: 'controllers',
@@ -51,6 +52,7 @@ export function controllersComponent(options: {
           clusterCIDRs: options.clusterCidrs,
           approveKubeletServing: options.approveKubeletServing ?? false,
           storageVersionMigrator: options.storageVersionMigrator ?? false,
+          loadBalancerRange: options.loadBalancerRange,
           ...(options.clusterSigningMs === undefined ? {} : { clusterSigningMs: options.clusterSigningMs }),
           ...(options.nodeMonitorGracePeriodMs === undefined
             ? {}

@@ -1,5 +1,4 @@
 // How many pods a second the scheduling cycle alone places on 5,000 nodes (no API server; upstream's SchedulingBasic).
-import type { Client } from '../src/client/client.ts';
 import { createMetrics } from '../src/component-base/metrics.ts';
 import { systemClock } from '../src/component-base/system-clock.ts';
 import { systemRandom } from '../src/component-base/system-random.ts';
@@ -9,7 +8,7 @@ import { FrameworkMetrics } from '../src/scheduler/framework/framework-metrics.t
 import { defaultPlugins } from '../src/scheduler/plugins/registry.ts';
 import { schedulePod } from '../src/scheduler/scheduling-cycle.ts';
 import { makeNode, makePod } from '../src/scheduler/testing/builders.ts';
-import { noStorage } from '../src/scheduler/testing/no-storage.ts';
+import { testPluginDeps } from '../src/scheduler/testing/plugin-deps.ts';
 import type { Bench } from './bench.ts';
 
 function podsPerSecond(nodes: number, pods: number): number {
@@ -17,10 +16,7 @@ function podsPerSecond(nodes: number, pods: number): number {
   for (let i = 0; i < nodes; i++)
     cache.setNode(makeNode(`node-${i}`, { cpu: '4', memory: '32Gi', labels: { zone: `z${i % 3}` } }));
   const metrics = new FrameworkMetrics(createMetrics(), systemClock, 'bench');
-  const framework = new Framework(
-    defaultPlugins({} as Client, noStorage, () => undefined),
-    metrics,
-  );
+  const framework = new Framework(defaultPlugins(testPluginDeps()), metrics);
   const queue = Array.from({ length: pods }, (_, i) => makePod(`pod-${i}`, { cpu: '100m', memory: '500Mi' }));
   let startAt = 0;
   const from = performance.now();

@@ -95,12 +95,6 @@ const notEnforced: readonly NotEnforced[] = [
     warning: 'not enforced: nothing attaches volumes to nodes yet',
   },
   {
-    group: 'scheduling.k8s.io',
-    resources: ['priorityclasses'],
-    when: (priorityClass) => priorityClass['preemptionPolicy'] !== 'Never',
-    warning: 'not enforced: the scheduler does not preempt yet; pods of this class go first, but end nobody',
-  },
-  {
     group: 'networking.k8s.io',
     resources: ['servicecidrs'],
     when: (cidr) => strs(spec(cidr)['cidrs']).some((text) => text.includes(':')),

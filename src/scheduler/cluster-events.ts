@@ -4,7 +4,9 @@ import type { Namespace, Node, Pod } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import type { InformerFactory, InformerHandler } from '../client/cache/informer.ts';
 import type { SchedulerCache } from './cache.ts';
+import type { Nominator } from './framework/nominator.ts';
 import type { ClusterEvent, PodUpdate } from './framework/plugin.ts';
+import { requestOf } from './framework/resources.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 import type { RefusalWriter } from './refusal-writer.ts';
 
@@ -12,6 +14,7 @@ export const schedulerName = 'default-scheduler';
 
 export interface ToldOfChanges {
   readonly cache: SchedulerCache;
+  readonly nominator: Nominator;
   readonly queue: SchedulingQueue;
   readonly refusals: RefusalWriter;
 }
@@ -49,40 +52,80 @@ function podUpdate(old: Pod, pod: Pod): PodUpdate {
 const nodeHandler = ({ cache, queue }: ToldOfChanges): InformerHandler<Node> => ({
   added(node) {
     cache.setNode(node);
-    queue.moveAllOn('NodeAdd');
+    queue.moveAllOn('NodeAdd', { node });
   },
   updated(old, node) {
     cache.setNode(node);
-    for (const event of nodeEvents(old, node)) queue.moveAllOn(event);
+    for (const event of nodeEvents(old, node)) queue.moveAllOn(event, { oldNode: old, node });
   },
-  deleted: (node) => cache.removeNode(node.metadata.name),
+  deleted(node) {
+    cache.removeNode(node.metadata.name);
+    queue.moveAllOn('NodeDelete', { oldNode: node });
+  },
 });
 
-function podHandler({ cache, queue, refusals }: ToldOfChanges): InformerHandler<Pod> {
+/** What of a pod on a node has changed that others wait for. */
+function assignedPodEvents(old: Pod, pod: Pod): ClusterEvent[] {
+  const out: ClusterEvent[] = [];
+  if (!semanticEqual(old.metadata.labels, pod.metadata.labels)) out.push('AssignedPodUpdatePodLabel');
+  if (old.spec !== pod.spec && asksForLess(old, pod)) out.push('AssignedPodUpdatePodScaleDown');
+  return out;
+}
+
+function asksForLess(old: Pod, pod: Pod): boolean {
+  if (semanticEqual(old.spec, pod.spec) && semanticEqual(resourcesIn(old), resourcesIn(pod))) return false;
+  const [before, now] = [requestOf(old), requestOf(pod)];
+  return (
+    now.milliCpu < before.milliCpu ||
+    now.memory < before.memory ||
+    now.ephemeralStorage < before.ephemeralStorage ||
+    before.scalars.entries().some(([name, amount]) => (now.scalars.get(name) ?? 0) < amount)
+  );
+}
+
+const resourcesIn = (pod: Pod): unknown =>
+  (pod.status?.containerStatuses ?? []).map(({ allocatedResources, resources }) => [
+    allocatedResources,
+    resources,
+  ]);
+
+function podHandler({ cache, nominator, queue, refusals }: ToldOfChanges): InformerHandler<Pod> {
   const release = (pod: Pod): void => {
     queue.remove(pod);
     void refusals.forget(pod);
-    if (!cache.isPlaced(pod)) return;
-    cache.removePod(pod);
-    queue.moveAllOn('AssignedPodDelete');
+    const wasPromised = nominator.forget(pod);
+    const wasPlaced = cache.isPlaced(pod);
+    if (wasPlaced) cache.removePod(pod);
+    // Others may have made way for one that never came.
+    if (wasPlaced || wasPromised) queue.moveAllOn('AssignedPodDelete', { oldPod: pod });
+  };
+  const place = (pod: Pod): void => {
+    nominator.forget(pod);
+    cache.addPod(pod);
   };
   return {
     added(pod) {
       if (isTerminal(pod)) return;
       if (hasNode(pod)) {
-        cache.addPod(pod);
-        queue.moveAllOn('AssignedPodAdd');
-      } else if (isOurs(pod)) queue.add(pod);
+        place(pod);
+        queue.moveAllOn('AssignedPodAdd', { pod });
+      } else if (isOurs(pod)) {
+        nominator.saw(pod);
+        queue.add(pod);
+      }
     },
     updated(old, pod) {
       if (isTerminal(pod)) release(pod);
       else if (hasNode(pod)) {
         if (!hasNode(old)) queue.remove(old);
-        cache.addPod(pod);
-        if (!hasNode(old)) queue.moveAllOn('AssignedPodAdd');
+        place(pod);
+        if (!hasNode(old)) queue.moveAllOn('AssignedPodAdd', { pod });
+        else for (const event of assignedPodEvents(old, pod)) queue.moveAllOn(event, { oldPod: old, pod });
       } else if (isOurs(pod) && !cache.isPlaced(pod)) {
-        if (schedulingMatters(old, pod)) queue.update(pod, podUpdate(old, pod));
+        const isFree = nominator.updated(old, pod);
+        if (schedulingMatters(old, pod)) queue.update(pod, podUpdate(old, pod), old);
         else queue.refresh(pod);
+        if (isFree) queue.moveAllOn('AssignedPodDelete', { oldPod: old });
       }
     },
     deleted: release,

@@ -15,6 +15,7 @@ export interface Refusal {
   /** Upstream's PodReasonUnschedulable, and PodReasonSchedulerError when the try itself failed. */
   readonly reason: 'Unschedulable' | 'SchedulerError';
   readonly message: string;
+  /** '' takes a nomination back, undefined leaves it. */
   readonly nominatedNode?: string | undefined;
 }
 
@@ -35,7 +36,7 @@ function isKnown(pod: Pod, { reason, message, nominatedNode }: Refusal): boolean
     known?.status === 'False' &&
     known.reason === reason &&
     known.message === message &&
-    (nominatedNode === undefined || nominatedNode === pod.status?.nominatedNodeName)
+    (nominatedNode === undefined || nominatedNode === (pod.status?.nominatedNodeName ?? ''))
   );
 }
 
@@ -52,7 +53,9 @@ function statusOf(pod: Pod, { reason, message, nominatedNode }: Refusal, now: st
   };
   return {
     conditions: [condition],
-    ...(nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }),
+    ...(nominatedNode === undefined
+      ? {}
+      : { nominatedNodeName: nominatedNode === '' ? null : nominatedNode }),
   };
 }
 

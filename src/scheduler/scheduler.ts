@@ -1,7 +1,6 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
 import { namespaces, pods } from '../api/generated/resources.ts';
 import type { Namespace } from '../api/generated/types/core-v1.ts';
-import type { Labels } from '../apimachinery/labels.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
@@ -15,8 +14,9 @@ import { fitErrorMessage } from './fit-error.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
 import { FrameworkMetrics } from './framework/framework-metrics.ts';
-import type { Plugin, QueuedPod } from './framework/plugin.ts';
-import type { Status } from './framework/status.ts';
+import { Nominator } from './framework/nominator.ts';
+import type { Plugin, QueuedPod, WeightedPlugin } from './framework/plugin.ts';
+import { NodeStatuses, type Status } from './framework/status.ts';
 import { defaultPlugins } from './plugins/registry.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
 import { RefusalWriter } from './refusal-writer.ts';
@@ -58,14 +58,16 @@ interface Failure {
   readonly message: string;
   /** Without a plugin that refused it, the try itself went wrong. */
   readonly refusedBy: ReadonlySet<string>;
+  /** '' takes a nomination back, undefined leaves it. */
   readonly nominatedNode?: string | undefined;
 }
 
-const wentWrong = (message: string): Failure => ({ message, refusedBy: new Set() });
+const wentWrong = (message: string): Failure => ({ message, refusedBy: new Set(), nominatedNode: '' });
 
 class PodScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
   readonly #cache = new SchedulerCache();
+  readonly #nominator = new Nominator();
   readonly #namespaces: Informer<Namespace>;
   readonly #storage: WatchedStorage;
   readonly #framework: Framework;
@@ -85,14 +87,10 @@ class PodScheduler implements Scheduler {
     const { client, clock, extraPlugins = [], informers, log, metrics } = options;
     this.#storage = watchStorage(informers, clock);
     this.#namespaces = informers.informer(namespaces);
-    const { lister } = this.#namespaces;
-    const labelsOf = (name: string): Labels | undefined => lister.get(name)?.metadata.labels;
     this.#framework = new Framework(
-      [
-        ...defaultPlugins(client, this.#storage, labelsOf),
-        ...extraPlugins.map((plugin) => ({ plugin, weight: 1 })),
-      ],
+      [...this.#plugins(), ...extraPlugins.map((plugin) => ({ plugin, weight: 1 }))],
       new FrameworkMetrics(metrics, clock, schedulerName),
+      this.#nominator,
     );
     this.#queue = this.#newQueue();
     this.#refusals = new RefusalWriter({ client, clock, log });
@@ -100,7 +98,12 @@ class PodScheduler implements Scheduler {
     this.#storage.onChange((event) => this.#queue.moveAllOn(event));
     this.#ends = [
       this.#metrics.showCache(() => this.#cache.sizes()),
-      watchCluster(informers, { cache: this.#cache, queue: this.#queue, refusals: this.#refusals }),
+      watchCluster(informers, {
+        cache: this.#cache,
+        nominator: this.#nominator,
+        queue: this.#queue,
+        refusals: this.#refusals,
+      }),
     ];
     this.#flushLater();
     void this.#namespaces.synced().then(() => this.#wake());
@@ -113,6 +116,18 @@ class PodScheduler implements Scheduler {
     this.#refusals.stop();
     for (const end of this.#ends) end();
     this.#storage.stop();
+  }
+
+  #plugins(): readonly WeightedPlugin[] {
+    const { lister } = this.#namespaces;
+    return defaultPlugins({
+      ...this.#options,
+      storage: this.#storage,
+      labelsOf: (name) => lister.get(name)?.metadata.labels,
+      nominator: this.#nominator,
+      activate: (pod) => this.#isStopped || this.#queue.activate(pod),
+      released: (pod) => this.#isStopped || this.#queue.released(pod, 'DefaultPreemption'),
+    });
   }
 
   #newQueue(): SchedulingQueue {
@@ -191,6 +206,7 @@ class PodScheduler implements Scheduler {
       framework: this.#framework,
       random,
       startAt: this.#startAt,
+      nominated: this.#nominator.nodeOf(pod),
     });
     this.#metrics.searched((clock.monotonic() - began) / 1000);
     this.#startAt = result.nextStart;
@@ -201,6 +217,7 @@ class PodScheduler implements Scheduler {
   #place(attempt: Attempt, { node, state }: CycleResult & { fits: true }): void {
     const { pod } = attempt.queued;
     this.#cache.assume(pod, node);
+    this.#nominator.forget(pod);
     const refused =
       this.#framework.runReserve(state, pod, node) ?? this.#framework.runPermit(state, pod, node);
     if (refused === undefined) {
@@ -209,14 +226,18 @@ class PodScheduler implements Scheduler {
     }
     this.#framework.runUnreserve(state, pod, node);
     this.#cache.forget(pod);
+    const statuses = new NodeStatuses();
+    statuses.asked.set(node, refused);
     this.#fail(attempt, {
-      message: refused.reasons.join(', '),
-      refusedBy: new Set([refused.plugin ?? '']),
+      message: refused.code === 'Error' ? refused.reasons.join(', ') : fitErrorMessage(1, statuses),
+      refusedBy: new Set(refused.code === 'Error' ? [] : [refused.plugin ?? '']),
+      nominatedNode: '',
     });
   }
 
   async #bind(attempt: Attempt, state: CycleState, node: string): Promise<void> {
     const { addedAt, attempts, key, pod } = attempt.queued;
+    this.#queue.found(attempt.queued);
     // A refusal from before must not be written over PodScheduled=True.
     await this.#refusals.forget(pod);
     const status = await this.#framework.runBind(state, pod, node);
@@ -224,7 +245,9 @@ class PodScheduler implements Scheduler {
     if (status) {
       this.#framework.runUnreserve(state, pod, node);
       this.#cache.forget(pod);
-      this.#queue.moveAllOn('AssignedPodDelete');
+      this.#queue.moveAllOn('AssignedPodDelete', {
+        oldPod: { ...pod, spec: { ...pod.spec, nodeName: node } },
+      });
       this.#fail(attempt, wentWrong(status.reasons.join(', ')));
       return;
     }
@@ -238,12 +261,24 @@ class PodScheduler implements Scheduler {
   async #unschedulable(attempt: Attempt, result: CycleResult & { fits: false }): Promise<void> {
     const { refused, state, statuses, total } = result;
     const { pod } = attempt.queued;
-    const after = await this.#framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
-    const refusals: Status[] = [...statuses.values(), ...(refused ? [refused] : [])];
+    const broken = [refused, ...statuses.asked.values()].find((status) => status?.code === 'Error');
+    if (broken) {
+      this.#fail(
+        attempt,
+        wentWrong(`running ${JSON.stringify(broken.plugin)}: ${broken.reasons.join(', ')}`),
+      );
+      return;
+    }
+    const after =
+      total === 0 || !this.#framework.hasPostFilter
+        ? undefined
+        : await this.#framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
+    const others = statuses.asked.size < total || total === 0 ? [statuses.others] : [];
+    const refusals: Status[] = [...statuses.asked.values(), ...others];
     this.#fail(attempt, {
-      message: fitErrorMessage(total, statuses, refused, after?.message),
+      message: fitErrorMessage(total, statuses, refused, after?.status?.reasons.join(', ')),
       refusedBy: new Set(refusals.flatMap(({ plugin }) => plugin ?? [])),
-      nominatedNode: after?.nominatedNode,
+      nominatedNode: after ? after.nominatedNode : '',
     });
   }
 
@@ -257,6 +292,8 @@ class PodScheduler implements Scheduler {
     const isError = refusedBy.size === 0;
     this.#ended(attempt, isError ? 'error' : 'unschedulable');
     if (!this.#queue.addUnschedulable(queued, refusedBy)) return;
+    // Before the API server knows: whoever is tried next leaves the room alone.
+    if (nominatedNode !== undefined) this.#nominator.nominate(queued.pod, nominatedNode);
     this.#options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
     const reason = isError ? 'SchedulerError' : 'Unschedulable';
     this.#refusals.write(queued.pod, { reason, message, nominatedNode });

@@ -4,7 +4,6 @@ import { describe, test } from 'node:test';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { Random } from '../base/random.ts';
 import { FakeClock } from '../base/testing/fake-clock.ts';
-import type { Client } from '../client/client.ts';
 import { createMetrics } from '../component-base/metrics.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import { Framework } from './framework/framework.ts';
@@ -14,11 +13,11 @@ import { snapshotOf } from './framework/snapshot.ts';
 import { defaultPlugins } from './plugins/registry.ts';
 import { feasibleNodesToFind, noNodes, schedulePod } from './scheduling-cycle.ts';
 import { makeNode, makePod, nodeWith } from './testing/builders.ts';
-import { noStorage } from './testing/no-storage.ts';
+import { testPluginDeps } from './testing/plugin-deps.ts';
 
 const random: Random = { uint: () => 1, fraction: () => 0.5, uuid: () => 'u' };
 const framework = new Framework(
-  defaultPlugins({} as Client, noStorage, () => undefined),
+  defaultPlugins(testPluginDeps()),
   new FrameworkMetrics(createMetrics(), new FakeClock(), 'test'),
 );
 
@@ -58,7 +57,7 @@ describe('a pod goes', () => {
     const pod = makePod('p', { spec: { volumes: [claim] } });
     const result = schedulePod(pod, snapshotOf([]), { framework, random, startAt: 3 });
     assert.ok(!result.fits);
-    assert.deepEqual([result.refused?.plugin, result.statuses.size, result.nextStart], [noNodes, 0, 0]);
+    assert.deepEqual([result.refused?.plugin, result.statuses.asked.size, result.nextStart], [noNodes, 0, 0]);
     assert.equal(place(pod, []), 'no nodes available to schedule pods');
   });
 

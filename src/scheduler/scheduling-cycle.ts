@@ -4,7 +4,7 @@ import type { Random } from '../base/random.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import type { Framework } from './framework/framework.ts';
 import type { Snapshot } from './framework/snapshot.ts';
-import type { Status } from './framework/status.ts';
+import { NodeStatuses, type Status, unresolvable } from './framework/status.ts';
 
 /** Clusters up to this size are searched whole (upstream: minFeasibleNodesToFind). */
 const minFeasibleNodes = 100;
@@ -21,8 +21,9 @@ export type CycleResult =
   | { readonly fits: true; readonly node: string; readonly state: CycleState }
   | {
       readonly fits: false;
-      readonly statuses: ReadonlyMap<string, Status>;
+      readonly statuses: NodeStatuses;
       readonly state: CycleState;
+      /** What holds for all nodes. */
       readonly refused?: Status;
       readonly total: number;
     };
@@ -35,6 +36,8 @@ export interface CycleOptions {
   readonly random: Random;
   /** Where the last search stopped, so that all nodes get their turn. */
   readonly startAt: number;
+  /** Room was made for the pod there: it is looked at first. */
+  readonly nominated?: string;
 }
 
 export function schedulePod(
@@ -42,22 +45,38 @@ export function schedulePod(
   snapshot: Snapshot,
   options: CycleOptions,
 ): CycleResult & { readonly nextStart: number } {
-  const { framework, random, startAt } = options;
+  const { framework, nominated = '', random, startAt } = options;
   const state = framework.beginCycle();
-  const { nodes } = snapshot;
-  const total = nodes.length;
+  const total = snapshot.nodes.length;
   if (total === 0) {
     const refused: Status = { code: 'UnschedulableAndUnresolvable', reasons: [], plugin: noNodes };
-    return { fits: false, statuses: new Map(), state, refused, total, nextStart: 0 };
+    return { fits: false, statuses: new NodeStatuses(refused), state, refused, total, nextStart: 0 };
   }
-  const { nodeNames: only, refused } = framework.runPreFilter(state, pod, snapshot);
-  if (refused) return { fits: false, statuses: new Map(), state, refused, total, nextStart: startAt };
-  const enough = feasibleNodesToFind(total);
-  const { feasible, looked, statuses } = framework.runFilters(state, pod, nodes, { startAt, enough, only });
+  const { namedBy = [], nodeNames, refused } = framework.runPreFilter(state, pod, snapshot);
+  if (refused)
+    return { fits: false, statuses: new NodeStatuses(refused), state, refused, total, nextStart: startAt };
+  const [named] = namedBy;
+  const statuses = new NodeStatuses(
+    named === undefined
+      ? undefined
+      : {
+          ...unresolvable(`node(s) didn't satisfy plugin(s) [${[...namedBy].sort().join(' ')}]`),
+          plugin: named,
+        },
+  );
+  const first = snapshot.get(nominated);
+  if (
+    first &&
+    framework.runFilters(state, pod, [first], { startAt: 0, enough: 1, statuses }).feasible.length > 0
+  )
+    return { fits: true, node: nominated, state, nextStart: startAt };
+  const nodes = nodeNames ? [...nodeNames].flatMap((name) => snapshot.get(name) ?? []) : snapshot.nodes;
+  const enough = feasibleNodesToFind(nodes.length);
+  const { feasible, looked } = framework.runFilters(state, pod, nodes, { startAt, enough, statuses });
   const nextStart = (startAt + looked) % total;
-  const [first] = feasible;
-  if (first === undefined) return { fits: false, statuses, state, total, nextStart };
-  const node = feasible.length === 1 ? first.name : pick(framework.runScore(state, pod, feasible), random);
+  const [only] = feasible;
+  if (only === undefined) return { fits: false, statuses, state, total, nextStart };
+  const node = feasible.length === 1 ? only.name : pick(framework.runScore(state, pod, feasible), random);
   return { fits: true, node, state, nextStart };
 }
 

@@ -154,7 +154,7 @@ test('a refused reservation is undone once, and each point that was reached is t
     unreserve: () => {
       undone.push(reserved);
     },
-    postFilter: () => ({ message: '' }),
+    postFilter: () => ({ status: unschedulable() }),
   };
   const refuses: Plugin = {
     name: 'Refuses',

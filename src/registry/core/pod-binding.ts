@@ -37,11 +37,13 @@ function bind(pod: Pod, binding: Binding, name: string, now: string): Pod {
   // As upstream: those of the binding, which PodTopologyLabels adds to, win.
   const labels = binding.metadata?.labels;
   if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
+  // A promise of a node is over once there is one.
+  const { nominatedNodeName: _, ...status } = pod.status ?? {};
   return {
     ...pod,
     metadata,
     spec: { ...pod.spec, nodeName: binding.target.name ?? '' },
-    status: { ...pod.status, conditions: [...others, condition] },
+    status: { ...status, conditions: [...others, condition] },
   };
 }
 

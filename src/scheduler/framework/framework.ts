@@ -2,10 +2,11 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { CycleState } from './cycle-state.ts';
 import type { ExtensionPoint, FrameworkMetrics, PluginMetrics } from './framework-metrics.ts';
-import type { NodeInfo } from './node-info.ts';
-import type { NodeScore, Plugin, PostFilterResult, WeightedPlugin } from './plugin.ts';
+import type { NodeInfo, PodInfo } from './node-info.ts';
+import type { Nominator } from './nominator.ts';
+import type { NodeScore, Plugin, PostFilterResult, WeightedPlugin, WhatIf } from './plugin.ts';
 import type { Snapshot } from './snapshot.ts';
-import { type Result, type Status, unschedulable } from './status.ts';
+import { type NodeStatuses, type Result, type Status, unresolvable, unschedulable } from './status.ts';
 
 type Having<K extends keyof Plugin> = Plugin & { readonly [P in K]-?: NonNullable<Plugin[P]> };
 
@@ -22,33 +23,41 @@ export interface PreFilterOutcome {
   /** A refusal that holds for every node. */
   readonly refused?: Status;
   readonly nodeNames?: ReadonlySet<string>;
+  /** Who named them. */
+  readonly namedBy?: readonly string[];
 }
 
 export interface FilterOutcome {
   readonly feasible: readonly NodeInfo[];
-  /** Why the others are not. */
-  readonly statuses: ReadonlyMap<string, Status>;
   readonly looked: number;
 }
-
-const notAmongNodes: Status = {
-  code: 'UnschedulableAndUnresolvable',
-  reasons: ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
-  plugin: 'NodeAffinity',
-};
 
 const errorAmong = (statuses: ReadonlyMap<string, Status>): Result =>
   statuses.values().find(({ code }) => code === 'Error');
 
-const statusOfRoom = (made: PostFilterResult | undefined): Result =>
-  made?.nominatedNode === undefined ? unschedulable() : undefined;
+/** The plugins that named nodes agree on none. */
+const noNodeNamed = (plugins: readonly string[]): Status =>
+  unresolvable(
+    plugins.length === 1
+      ? `node(s) didn't satisfy plugin ${plugins[0]}`
+      : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`,
+  );
 
-export class Framework {
+/** Upstream's PodPriority. */
+const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
+
+const none: readonly PodInfo[] = [];
+const nobody: Pick<Nominator, 'on'> = { on: () => none };
+
+export class Framework implements WhatIf {
   readonly plugins: readonly Plugin[];
   readonly #metrics: FrameworkMetrics;
+  readonly #nominator: Pick<Nominator, 'on'>;
   readonly #weights: ReadonlyMap<string, number>;
   readonly #preFilter: readonly Placed<'preFilter'>[];
   readonly #filter: readonly Placed<'filter'>[];
+  readonly #addPod: readonly Having<'addPod'>[];
+  readonly #removePod: readonly Having<'removePod'>[];
   readonly #postFilter: readonly Placed<'postFilter'>[];
   readonly #preScore: readonly Placed<'preScore'>[];
   readonly #score: readonly Placed<'score'>[];
@@ -60,7 +69,12 @@ export class Framework {
   readonly #bind: readonly Placed<'bind'>[];
   readonly #postBind: readonly Placed<'postBind'>[];
 
-  constructor(weighted: readonly WeightedPlugin[], metrics: FrameworkMetrics) {
+  constructor(
+    weighted: readonly WeightedPlugin[],
+    metrics: FrameworkMetrics,
+    nominator: Pick<Nominator, 'on'> = nobody,
+  ) {
+    this.#nominator = nominator;
     this.plugins = weighted.map(({ plugin }) => plugin);
     this.#metrics = metrics;
     this.#weights = new Map(weighted.map(({ plugin, weight }) => [plugin.name, weight]));
@@ -68,6 +82,8 @@ export class Framework {
       having(this.plugins, point).map((plugin) => ({ plugin, ...metrics.plugin(plugin, name) }));
     this.#preFilter = placed('preFilter', 'PreFilter');
     this.#filter = placed('filter', 'Filter');
+    this.#addPod = having(this.plugins, 'addPod');
+    this.#removePod = having(this.plugins, 'removePod');
     this.#postFilter = placed('postFilter', 'PostFilter');
     this.#preScore = placed('preScore', 'PreScore');
     this.#score = placed('score', 'Score');
@@ -96,6 +112,8 @@ export class Framework {
 
   #preFilterAll(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterOutcome {
     let nodeNames: ReadonlySet<string> | undefined;
+    let refused: Status | undefined;
+    const namedBy: string[] = [];
     let at = this.#metrics.begins(state);
     for (const { asked, plugin, took } of this.#preFilter) {
       asked.inc();
@@ -106,45 +124,80 @@ export class Framework {
         state.skippedFilters.add(plugin.name);
         continue;
       }
-      if (result.status) return { refused: { ...result.status, plugin: plugin.name } };
+      if (result.status) {
+        refused = { ...result.status, plugin: plugin.name };
+        // What others compute is needed where preemption may help.
+        if (refused.code !== 'Unschedulable') return { refused };
+        continue;
+      }
       if (!result.nodeNames) continue;
-      const before = nodeNames;
-      nodeNames = before
-        ? new Set([...result.nodeNames].filter((name) => before.has(name)))
-        : result.nodeNames;
+      namedBy.push(plugin.name);
+      nodeNames = nodeNames ? result.nodeNames.intersection(nodeNames) : result.nodeNames;
+      if (nodeNames.size === 0) return { refused: { ...noNodeNamed(namedBy), plugin: plugin.name } };
     }
-    return nodeNames ? { nodeNames } : {};
+    if (refused) return { refused };
+    return nodeNames ? { nodeNames, namedBy } : {};
   }
 
-  /** Looks at nodes in turn, from `startAt`, until `enough` fit. `only` as preFilter says. */
+  /** Looks at nodes in turn, from `startAt`, until `enough` fit; why the others do not is written into `statuses`. */
   runFilters(
     state: CycleState,
     pod: Pod,
     nodes: readonly NodeInfo[],
-    how: {
-      readonly startAt: number;
-      readonly enough: number;
-      readonly only: ReadonlySet<string> | undefined;
-    },
+    how: { readonly startAt: number; readonly enough: number; readonly statuses: NodeStatuses },
   ): FilterOutcome {
-    const { startAt, enough, only } = how;
+    const { startAt, enough } = how;
+    const { asked } = how.statuses;
     const search = (): FilterOutcome => {
-      const statuses = new Map<string, Status>();
       const feasible: NodeInfo[] = [];
       let looked = 0;
       for (; looked < nodes.length && feasible.length < enough; looked++) {
         const node = nodes[(startAt + looked) % nodes.length]!;
-        const status = only?.has(node.name) === false ? notAmongNodes : this.#filterOne(state, pod, node);
-        if (status) statuses.set(node.name, status);
+        const status = this.fits(state, pod, node);
+        if (status) asked.set(node.name, status);
         else feasible.push(node);
       }
-      return { feasible, statuses, looked };
+      return { feasible, looked };
     };
     // That nodes are refused is no failure of the point (upstream: findNodesThatPassFilters).
-    return this.#metrics.point('Filter', search, ({ statuses }) => errorAmong(statuses));
+    return this.#metrics.point('Filter', search, () => errorAmong(asked));
   }
 
-  /** The first refusal, or undefined when the node fits. */
+  /**
+   * The first refusal, or undefined when the node fits: also with the pods that are nominated to it and of no lower priority,
+   * which may never come (upstream: RunFilterPluginsWithNominatedPods).
+   */
+  fits(state: CycleState, pod: Pod, node: NodeInfo): Result {
+    const all = this.#nominator.on(node.name);
+    const nominated =
+      all.length === 0
+        ? all
+        : all.filter(
+            (other) =>
+              priorityOf(other.pod) >= priorityOf(pod) && other.pod.metadata.uid !== pod.metadata.uid,
+          );
+    if (nominated.length > 0) {
+      const [crowdedState, crowded] = [state.clone(), node.clone()];
+      for (const other of nominated) {
+        crowded.addPod(other);
+        this.add(crowdedState, pod, other, crowded);
+      }
+      const status = this.#filterOne(crowdedState, pod, crowded);
+      if (status) return status;
+    }
+    return this.#filterOne(state, pod, node);
+  }
+
+  add(state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo): void {
+    for (const plugin of this.#addPod)
+      if (!state.skippedFilters.has(plugin.name)) plugin.addPod(state, pod, other, node);
+  }
+
+  remove(state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo): void {
+    for (const plugin of this.#removePod)
+      if (!state.skippedFilters.has(plugin.name)) plugin.removePod(state, pod, other, node);
+  }
+
   #filterOne(state: CycleState, pod: Pod, node: NodeInfo): Result {
     let at = this.#metrics.begins(state);
     for (const { asked, plugin, took } of this.#filter) {
@@ -157,24 +210,32 @@ export class Framework {
     return undefined;
   }
 
-  async runPostFilter(
+  get hasPostFilter(): boolean {
+    return this.#postFilter.length > 0;
+  }
+
+  /** Asks in turn until one has made room, or says that nobody can. */
+  runPostFilter(
     state: CycleState,
     pod: Pod,
     snapshot: Snapshot,
-    statuses: ReadonlyMap<string, Status>,
-  ): Promise<PostFilterResult | undefined> {
-    if (this.#postFilter.length === 0) return undefined;
-    const makeRoom = async (): Promise<PostFilterResult | undefined> => {
-      let last: PostFilterResult | undefined;
+    statuses: NodeStatuses,
+  ): Promise<PostFilterResult> {
+    const makeRoom = async (): Promise<PostFilterResult> => {
+      const reasons: string[] = [];
+      let nominatedNode: string | undefined;
       let at = this.#metrics.begins(state);
       for (const { plugin, took } of this.#postFilter) {
-        last = await plugin.postFilter(state, pod, snapshot, statuses);
-        if (state.isSample) at = took(statusOfRoom(last), at);
-        if (last.nominatedNode !== undefined) return last;
+        const made = await plugin.postFilter(state, pod, { snapshot, statuses, whatIf: this });
+        if (state.isSample) at = took(made.status, at);
+        if (made.status?.code !== 'Unschedulable') return made;
+        nominatedNode = made.nominatedNode ?? nominatedNode;
+        reasons.push(...made.status.reasons);
       }
-      return last;
+      const status = unschedulable(...reasons);
+      return nominatedNode === undefined ? { status } : { status, nominatedNode };
     };
-    return this.#metrics.pointAsync('PostFilter', makeRoom, statusOfRoom);
+    return this.#metrics.pointAsync('PostFilter', makeRoom, ({ status }) => status);
   }
 
   /** Total scores by node, plugins' weights applied. */

@@ -43,16 +43,18 @@ export class NodeInfo {
   readonly usedPorts: UsedHostPorts = new UsedHostPorts();
   /** By uid. */
   readonly pods: Map<string, PodInfo> = new Map();
+  #lowestPriority: number | undefined;
   podsWithAffinity = 0;
   podsWithRequiredAntiAffinity = 0;
   /** Image name to size in bytes. */
   images: ReadonlyMap<string, number> = new Map();
 
-  constructor(node: Node) {
+  constructor(node: Node, known?: Pick<NodeInfo, 'allocatable' | 'images'>) {
     this.name = node.metadata.name;
     this.node = node;
-    this.allocatable = emptyResources();
-    this.setNode(node);
+    this.allocatable = known ? known.allocatable : emptyResources();
+    if (known) this.images = known.images;
+    else this.setNode(node);
   }
 
   setNode(node: Node): void {
@@ -69,6 +71,7 @@ export class NodeInfo {
     const uid = info.pod.metadata.uid ?? '';
     if (this.pods.has(uid)) this.removePod(uid);
     this.pods.set(uid, info);
+    this.#lowestPriority = undefined;
     addResources(this.requested, info.request);
     this.nonZeroRequested.milliCpu += info.nonZero.milliCpu;
     this.nonZeroRequested.memory += info.nonZero.memory;
@@ -81,6 +84,7 @@ export class NodeInfo {
     const info = this.pods.get(uid);
     if (!info) return;
     this.pods.delete(uid);
+    this.#lowestPriority = undefined;
     subtractResources(this.requested, info.request);
     this.nonZeroRequested.milliCpu -= info.nonZero.milliCpu;
     this.nonZeroRequested.memory -= info.nonZero.memory;
@@ -89,9 +93,19 @@ export class NodeInfo {
     if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity--;
   }
 
+  /** Of the pods on it; of none it is as high as can be. */
+  get lowestPriority(): number {
+    if (this.#lowestPriority === undefined) {
+      let lowest = Number.POSITIVE_INFINITY;
+      for (const { pod } of this.pods.values()) lowest = Math.min(lowest, pod.spec.priority ?? 0);
+      this.#lowestPriority = lowest;
+    }
+    return this.#lowestPriority;
+  }
+
   /** A copy that a what-if (preemption) may change. */
   clone(): NodeInfo {
-    const copy = new NodeInfo(this.node);
+    const copy = new NodeInfo(this.node, this);
     for (const info of this.pods.values()) copy.addPod(info);
     return copy;
   }

@@ -1,9 +1,10 @@
 // The extension points of the scheduling framework; a plugin implements those that it has.
-import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Node, PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
+import type { CSINode } from '../../api/generated/types/storage-v1.ts';
 import type { CycleState } from './cycle-state.ts';
-import type { NodeInfo } from './node-info.ts';
+import type { NodeInfo, PodInfo } from './node-info.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { Result, Status } from './status.ts';
+import type { NodeStatuses, Result, Status } from './status.ts';
 
 export const maxNodeScore = 100;
 
@@ -32,15 +33,36 @@ export const namespaceEvents = ['NamespaceAdd', 'NamespaceUpdate'] as const;
 /** A change in the cluster that may make a pod schedulable, by upstream's label of it (ClusterEvent.Label). */
 export type ClusterEvent =
   | 'NodeAdd'
+  | 'NodeDelete'
   | 'NodeUpdateNodeAllocatable'
   | 'NodeUpdateNodeLabel'
   | 'NodeUpdateNodeTaint'
+  | 'NodeUpdateNodeDeclaredFeature'
   | 'AssignedPodAdd'
   | 'AssignedPodDelete'
+  | 'AssignedPodUpdatePodLabel'
+  | 'AssignedPodUpdatePodScaleDown'
   | PodUpdate
   | StorageEvent
   | (typeof namespaceEvents)[number]
   | 'ForceActivate';
+
+/** What has changed, as far as somebody asks: before and after. */
+export interface Change {
+  readonly oldNode?: Node | undefined;
+  readonly node?: Node | undefined;
+  readonly oldPod?: Pod | undefined;
+  readonly pod?: Pod | undefined;
+  readonly claim?: PersistentVolumeClaim | undefined;
+  readonly oldCsiNode?: CSINode | undefined;
+  readonly csiNode?: CSINode | undefined;
+}
+
+/** Upstream's queueing hint: whether such a change may help a pod that the plugin refused. */
+export interface Hint {
+  readonly on: readonly ClusterEvent[];
+  helps(pod: Pod, change: Change): boolean;
+}
 
 export interface PreFilterResult {
   /** When set, only these nodes are looked at. */
@@ -56,19 +78,22 @@ export interface NodeScore {
 export interface Plugin {
   /** Upstream's registered name: NodeResourcesFit. */
   readonly name: string;
-  /** Events after which a pod that this plugin refused is worth another try. */
-  readonly requeueOn?: readonly ClusterEvent[];
+  /** Events after which a pod that this plugin refused is worth another try; a hint looks at what it was. */
+  readonly requeueOn?: readonly (ClusterEvent | Hint)[];
   preEnqueue?(pod: Pod): Result;
   /** Sort order of the queue: true when `a` goes before `b`. */
   less?(a: QueuedPod, b: QueuedPod): boolean;
   preFilter?(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterResult | undefined;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Result;
-  /** After no node passed: may make room (preemption). Returns the node nominated. */
+  /** What preFilter computed, as if another pod were on the node, too; its key must be one that can be cloned. */
+  addPod?(state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo): void;
+  /** The same without a pod that is there. */
+  removePod?(state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo): void;
+  /** After no node passed: may make room (preemption). */
   postFilter?(
     state: CycleState,
     pod: Pod,
-    snapshot: Snapshot,
-    statuses: ReadonlyMap<string, Status>,
+    search: FailedSearch,
   ): Promise<PostFilterResult> | PostFilterResult;
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): Result;
   score?(state: CycleState, pod: Pod, node: NodeInfo): number;
@@ -83,10 +108,25 @@ export interface Plugin {
   postBind?(state: CycleState, pod: Pod, node: string): void;
 }
 
+/** Asks the filters what would be if other pods were on a node. */
+export interface WhatIf {
+  /** Nominated pods count, as in a search. */
+  fits(state: CycleState, pod: Pod, node: NodeInfo): Result;
+  add(state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo): void;
+  remove(state: CycleState, pod: Pod, other: PodInfo, node: NodeInfo): void;
+}
+
+export interface FailedSearch {
+  readonly snapshot: Snapshot;
+  readonly statuses: NodeStatuses;
+  readonly whatIf: WhatIf;
+}
+
 export interface PostFilterResult {
+  /** Room was made on it; '' takes a nomination back; undefined leaves it as it is. */
   readonly nominatedNode?: string;
-  /** Completes the message: `preemption: 0/2 nodes are available: …`. */
-  readonly message: string;
+  /** Undefined is success: the pod may fit next time. The reasons complete the message: `preemption: 0/2 nodes are available: …`. */
+  readonly status: Result;
 }
 
 /** A pod with its scheduling history. */

@@ -3,7 +3,8 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Labels } from '../../apimachinery/labels.ts';
 import { type AffinityTerms, affinityTerms, type NamespaceView } from '../framework/affinity-terms.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import type { NodeInfo } from '../framework/node-info.ts';
+import { DomainCounts } from '../framework/domain-counts.ts';
+import type { NodeInfo, PodInfo } from '../framework/node-info.ts';
 import { maxNodeScore, namespaceEvents, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 
@@ -23,7 +24,7 @@ function viewer(labelsOf: NamespaceLabels): (pod: Pod) => NamespaceView {
 }
 
 /** By topology key. */
-type Domains = Map<string, Set<string>>;
+type Domains = Map<string, DomainCounts>;
 
 interface Counts {
   /** Topology keys of the pod's required affinity. */
@@ -38,15 +39,37 @@ interface Counts {
   /** The pod's own labels satisfy its affinity: the first of a group may go anywhere. */
   readonly selfMatches: boolean;
 }
-const filterKey = stateKey<Counts>('InterPodAffinity/filter');
+const filterKey = stateKey<Counts>('InterPodAffinity/filter', (counts) => ({
+  ...counts,
+  near: copyOf(counts.near),
+  avoided: copyOf(counts.avoided),
+  refused: copyOf(counts.refused),
+}));
 const scoreKey = stateKey<ReadonlyMap<string, ReadonlyMap<string, number>>>('InterPodAffinity/score');
 const allNodesKey = stateKey<readonly NodeInfo[]>('InterPodAffinity/nodes');
 
 const required = 'requiredDuringSchedulingIgnoredDuringExecution';
 const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 
-const add = (domains: Domains, key: string, domain: string): void =>
-  void domains.set(key, (domains.get(key) ?? new Set()).add(domain));
+function copyOf(domains: Domains): Domains {
+  const copy: Domains = new Map();
+  for (const [key, counts] of domains) copy.set(key, counts.copy());
+  return copy;
+}
+
+function add(domains: Domains, key: string, domain: string, by: number): void {
+  let counts = domains.get(key);
+  if (counts === undefined) {
+    counts = new DomainCounts();
+    domains.set(key, counts);
+  }
+  counts.add(domain, by);
+}
+
+function isNowhere(domains: Domains): boolean {
+  for (const counts of domains.values()) if (!counts.isEmpty) return false;
+  return true;
+}
 
 /** Where a node is. A topology key may be called as what all objects have. */
 const domainOf = ({ node }: NodeInfo, key: string): string | undefined => {
@@ -70,7 +93,7 @@ function isNear({ keys, near, selfMatches }: Counts, node: NodeInfo): boolean {
     if (domain === undefined) return false;
     isWithAll &&= near.get(key)?.has(domain) === true;
   }
-  return isWithAll || (near.size === 0 && selfMatches);
+  return isWithAll || (selfMatches && isNowhere(near));
 }
 
 /** Above so many keys the labels of a node are fewer. */
@@ -95,35 +118,64 @@ const addMatching = (
   terms: AffinityTerms,
   about: { pod: Pod; in: NamespaceView },
   node: NodeInfo,
+  by: number,
 ): void => {
   const sums = terms.matching(about.pod, about.in);
   if (sums === undefined) return;
-  for (const [key, domain] of domainsAt(node, terms.keys)) if (sums(key).count > 0) add(domains, key, domain);
+  for (const [key, domain] of domainsAt(node, terms.keys)) {
+    const { count } = sums(key);
+    if (count > 0) add(domains, key, domain, by * count);
+  }
 };
 
-function count(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Pod) => NamespaceView): Counts {
-  const spec = pod.spec.affinity;
-  const near = affinityTerms(pod, spec?.podAffinity?.[required]);
-  const away = affinityTerms(pod, spec?.podAntiAffinity?.[required]);
-  const [attracting, avoided, refused]: [Domains, Domains, Domains] = [new Map(), new Map(), new Map()];
-  const own = { pod, in: namespaceOf(pod) };
-  const hasOwn = near.size > 0 || away.size > 0;
-  for (const node of nodes) {
-    if (!hasOwn && node.podsWithRequiredAntiAffinity === 0) continue;
-    for (const { hasRequiredAntiAffinity, pod: other } of node.pods.values()) {
-      if (hasOwn) {
-        const about = { pod: other, in: namespaceOf(other) };
-        if (near.size > 0 && near.matchAll(other, about.in))
-          for (const [key, domain] of domainsAt(node, near.keys)) add(attracting, key, domain);
-        addMatching(avoided, away, about, node);
-      }
-      if (!hasRequiredAntiAffinity) continue;
-      const theirs = affinityTerms(other, other.spec.affinity?.podAntiAffinity?.[required]);
-      addMatching(refused, theirs, own, node);
-    }
+/** What one pod with its terms means for others, asked of many of them. */
+class Counting {
+  readonly near: AffinityTerms;
+  readonly away: AffinityTerms;
+  readonly hasOwn: boolean;
+  readonly counts: Counts;
+  readonly #own: { readonly pod: Pod; readonly in: NamespaceView };
+  readonly #namespaceOf: (pod: Pod) => NamespaceView;
+
+  constructor(pod: Pod, namespaceOf: (pod: Pod) => NamespaceView, counts?: Counts) {
+    const spec = pod.spec.affinity;
+    this.near = affinityTerms(pod, spec?.podAffinity?.[required]);
+    this.away = affinityTerms(pod, spec?.podAntiAffinity?.[required]);
+    this.hasOwn = this.near.size > 0 || this.away.size > 0;
+    this.#own = { pod, in: namespaceOf(pod) };
+    this.#namespaceOf = namespaceOf;
+    this.counts = counts ?? {
+      keys: this.near.keys,
+      near: new Map(),
+      avoided: new Map(),
+      avoids: this.away.size > 0,
+      refused: new Map(),
+      selfMatches: this.near.matchAll(pod, this.#own.in),
+    };
   }
-  const selfMatches = near.matchAll(pod, own.in);
-  return { keys: near.keys, near: attracting, avoided, avoids: away.size > 0, refused, selfMatches };
+
+  /** `by` pods like this one more on the node. */
+  count({ hasRequiredAntiAffinity, pod: other }: PodInfo, node: NodeInfo, by: 1 | -1): void {
+    const { avoided, near, refused } = this.counts;
+    if (this.hasOwn) {
+      const about = { pod: other, in: this.#namespaceOf(other) };
+      if (this.near.size > 0 && this.near.matchAll(other, about.in))
+        for (const [key, domain] of domainsAt(node, this.near.keys)) add(near, key, domain, by);
+      addMatching(avoided, this.away, about, node, by);
+    }
+    if (!hasRequiredAntiAffinity) return;
+    const theirs = affinityTerms(other, other.spec.affinity?.podAntiAffinity?.[required]);
+    addMatching(refused, theirs, this.#own, node, by);
+  }
+}
+
+function count(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Pod) => NamespaceView): Counts {
+  const counting = new Counting(pod, namespaceOf);
+  for (const node of nodes) {
+    if (!counting.hasOwn && node.podsWithRequiredAntiAffinity === 0) continue;
+    for (const other of node.pods.values()) counting.count(other, node, 1);
+  }
+  return counting.counts;
 }
 
 type Scores = Map<string, Map<string, number>>;
@@ -189,6 +241,14 @@ export const interPodAffinity = (labelsOf: NamespaceLabels): Plugin => ({
     if (counts.keys.size === 0 && !counts.avoids && counts.refused.size === 0) return { status: skip };
     state.write(filterKey, counts);
     return undefined;
+  },
+  addPod: (state, pod, other, node) => {
+    const counts = state.read(filterKey);
+    if (counts) new Counting(pod, viewer(labelsOf), counts).count(other, node, 1);
+  },
+  removePod: (state, pod, other, node) => {
+    const counts = state.read(filterKey);
+    if (counts) new Counting(pod, viewer(labelsOf), counts).count(other, node, -1);
   },
   filter: (state, _pod, node) => {
     const counts = state.read(filterKey);

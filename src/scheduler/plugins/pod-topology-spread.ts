@@ -4,6 +4,7 @@ import { matchesSelector, type Selector, selectorFrom } from '../../apimachinery
 import { matchesRequiredNodeAffinity } from '../../component-helpers/node-affinity.ts';
 import { findUntoleratedTaint } from '../../component-helpers/taints.ts';
 import { stateKey } from '../framework/cycle-state.ts';
+import { DomainCounts } from '../framework/domain-counts.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
@@ -17,11 +18,11 @@ interface Constraint {
   readonly honourAffinity: boolean;
   readonly honourTaints: boolean;
   /** Pods that match, by domain. */
-  readonly counts: Map<string, number>;
-  /** The least of them, when all are counted. */
-  least: number;
+  readonly counts: DomainCounts;
 }
-const hardKey = stateKey<readonly Constraint[]>('PodTopologySpread/filter');
+const hardKey = stateKey<readonly Constraint[]>('PodTopologySpread/filter', (constraints) =>
+  constraints.map((constraint) => ({ ...constraint, counts: constraint.counts.copy() })),
+);
 const softKey = stateKey<readonly Constraint[]>('PodTopologySpread/score');
 
 function constraintOf(pod: Pod, constraint: TopologySpreadConstraint): Constraint {
@@ -45,8 +46,7 @@ function constraintOf(pod: Pod, constraint: TopologySpreadConstraint): Constrain
     selfMatches: matchesSelector(selector, pod.metadata.labels),
     honourAffinity: constraint.nodeAffinityPolicy !== 'Ignore',
     honourTaints: constraint.nodeTaintsPolicy === 'Honor',
-    counts: new Map(),
-    least: 0,
+    counts: new DomainCounts(),
   };
 }
 
@@ -57,26 +57,42 @@ function counts(pod: Pod, constraint: Constraint, node: NodeInfo): boolean {
   return findUntoleratedTaint(hard, pod.spec.tolerations ?? []) === undefined;
 }
 
+/** A node without all the keys is in no domain. */
+const hasAllKeys = (constraints: readonly Constraint[], node: NodeInfo): boolean =>
+  constraints.every(({ key }) => node.node.metadata.labels?.[key] !== undefined);
+
 function fill(pod: Pod, constraints: readonly Constraint[], nodes: readonly NodeInfo[]): void {
   for (const node of nodes) {
-    const labels = node.node.metadata.labels ?? {};
-    // A node without all the keys is in no domain.
-    if (constraints.some((constraint) => labels[constraint.key] === undefined)) continue;
+    if (!hasAllKeys(constraints, node)) continue;
     for (const constraint of constraints) {
       if (!counts(pod, constraint, node)) continue;
-      const domain = labels[constraint.key]!;
       let matching = 0;
       for (const { pod: other } of node.pods.values()) {
         if (other.metadata.namespace !== pod.metadata.namespace || other.metadata.deletionTimestamp) continue;
         if (matchesSelector(constraint.selector, other.metadata.labels)) matching++;
       }
-      constraint.counts.set(domain, (constraint.counts.get(domain) ?? 0) + matching);
+      constraint.counts.add(node.node.metadata.labels?.[constraint.key] ?? '', matching);
     }
   }
-  for (const constraint of constraints)
-    constraint.least =
-      constraint.counts.size < constraint.minDomains ? 0 : Math.min(...constraint.counts.values());
 }
+
+/** `by` pods like this one more on the node. */
+function recount(
+  constraints: readonly Constraint[],
+  pod: Pod,
+  { metadata: other }: Pod,
+  node: NodeInfo,
+  by: 1 | -1,
+): void {
+  if (other.namespace !== pod.metadata.namespace || !hasAllKeys(constraints, node)) return;
+  for (const constraint of constraints)
+    if (matchesSelector(constraint.selector, other.labels) && counts(pod, constraint, node))
+      constraint.counts.add(node.node.metadata.labels?.[constraint.key] ?? '', by);
+}
+
+/** With fewer domains than there have to be, one is thought to be empty. */
+const leastOf = ({ counts, minDomains }: Constraint): number =>
+  counts.size < minDomains ? 0 : counts.least();
 
 const constraintsOf = (pod: Pod, action: string): Constraint[] =>
   (pod.spec.topologySpreadConstraints ?? [])
@@ -100,13 +116,15 @@ export const podTopologySpread: Plugin = {
     state.write(hardKey, constraints);
     return undefined;
   },
+  addPod: (state, pod, other, node) => recount(state.read(hardKey) ?? [], pod, other.pod, node, 1),
+  removePod: (state, pod, other, node) => recount(state.read(hardKey) ?? [], pod, other.pod, node, -1),
   filter: (state, _pod, node) => {
     for (const constraint of state.read(hardKey) ?? []) {
       const domain = node.node.metadata.labels?.[constraint.key];
       if (domain === undefined)
         return unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
       const here = (constraint.counts.get(domain) ?? 0) + (constraint.selfMatches ? 1 : 0);
-      if (here - constraint.least > constraint.maxSkew)
+      if (here - leastOf(constraint) > constraint.maxSkew)
         return unschedulable("node(s) didn't match pod topology spread constraints");
     }
     return undefined;

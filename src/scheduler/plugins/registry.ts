@@ -1,7 +1,7 @@
 // The default profile: every plugin in upstream's order with its score weight.
-import type { Client } from '../../client/client.ts';
 import type { WeightedPlugin } from '../framework/plugin.ts';
 import { defaultBinder } from './default-binder.ts';
+import { defaultPreemption, type PreemptionDeps } from './default-preemption.ts';
 import { imageLocality } from './image-locality.ts';
 import { interPodAffinity, type NamespaceLabels } from './inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
@@ -17,11 +17,14 @@ import { schedulingGates } from './scheduling-gates.ts';
 import { taintToleration } from './taint-toleration.ts';
 import { type StorageView, volumeBinding } from './volume-binding.ts';
 
-export function defaultPlugins(
-  client: Client,
-  storage: StorageView,
-  labelsOf: NamespaceLabels,
-): readonly WeightedPlugin[] {
+/** What plugins ask of the scheduler that runs them. */
+export interface PluginDeps extends PreemptionDeps {
+  readonly storage: StorageView;
+  readonly labelsOf: NamespaceLabels;
+}
+
+export function defaultPlugins(deps: PluginDeps): readonly WeightedPlugin[] {
+  const { client, labelsOf, storage } = deps;
   return [
     { plugin: schedulingGates, weight: 0 },
     { plugin: prioritySort, weight: 0 },
@@ -35,6 +38,7 @@ export function defaultPlugins(
     { plugin: volumeBinding(client, storage), weight: 0 },
     { plugin: podTopologySpread, weight: 2 },
     { plugin: interPodAffinity(labelsOf), weight: 2 },
+    { plugin: defaultPreemption(deps), weight: 0 },
     { plugin: nodeResourcesBalancedAllocation, weight: 1 },
     { plugin: imageLocality, weight: 1 },
     { plugin: defaultBinder(client), weight: 0 },

@@ -4,7 +4,7 @@ import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Heap } from '../../base/heap.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
-import type { ClusterEvent, Plugin, PodUpdate, QueuedPod } from '../framework/plugin.ts';
+import type { Change, ClusterEvent, Hint, Plugin, PodUpdate, QueuedPod } from '../framework/plugin.ts';
 import {
   countIncoming,
   type PendingPods,
@@ -20,9 +20,26 @@ const flushUnschedulableAfterMs = 300_000;
 interface Waiting {
   readonly queued: QueuedPod;
   readonly since: number;
-  /** It was never tried: a plugin keeps it out of the queue. */
-  readonly isGated: boolean;
+  /** A plugin keeps it out of the queue, whoever refused it before. */
+  readonly gatedBy?: string | undefined;
 }
+
+interface Happened {
+  readonly event: ClusterEvent;
+  readonly change: Change;
+}
+
+interface InFlight {
+  readonly queued: QueuedPod;
+  /** What came meanwhile; undefined when nothing of it could be of help any more. */
+  happened: Happened[] | undefined;
+  /** More came than is remembered. */
+  isFull: boolean;
+}
+
+/** A try may wait for others for minutes. After so many events one of them has helped. */
+const mostRemembered = 1_000;
+const nothing: Change = {};
 
 export interface SchedulingQueueOptions {
   readonly clock: Clock;
@@ -31,7 +48,7 @@ export interface SchedulingQueueOptions {
   readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
   readonly preEnqueue: readonly Plugin[];
   /** Which plugins' refusals an event may cure. */
-  readonly requeueOn: ReadonlyMap<string, readonly ClusterEvent[]>;
+  readonly requeueOn: ReadonlyMap<string, readonly (ClusterEvent | Hint)[]>;
   /** Called when `pop` has something. */
   readonly onReady: () => void;
 }
@@ -44,8 +61,8 @@ export class SchedulingQueue implements PendingPods {
   readonly #inActive = new Map<string, QueuedPod>();
   readonly #backoff = new Map<string, { readonly queued: QueuedPod; readonly cancel: () => void }>();
   readonly #unschedulable = new Map<string, Waiting>();
-  /** Being tried now, some for minutes: which events came meanwhile is remembered, each once. */
-  readonly #inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: Set<ClusterEvent> }>();
+  /** Being tried now, some for minutes. */
+  readonly #inFlight = new Map<string, InFlight>();
 
   readonly #hide: () => void;
 
@@ -60,7 +77,7 @@ export class SchedulingQueue implements PendingPods {
   }
 
   counts(): Record<WaitingIn, number> {
-    const gated = [...this.#unschedulable.values()].filter(({ isGated }) => isGated).length;
+    const gated = [...this.#unschedulable.values()].filter(({ gatedBy }) => gatedBy !== undefined).length;
     return {
       active: this.#inActive.size,
       backoff: this.#backoff.size,
@@ -90,15 +107,16 @@ export class SchedulingQueue implements PendingPods {
   }
 
   /** The pod's spec or labels changed. */
-  update(pod: Pod, event: PodUpdate): void {
+  update(pod: Pod, event: PodUpdate, old?: Pod): void {
     const key = podKey(pod);
     if (!this.refresh(pod)) {
       this.add(pod);
       return;
     }
-    this.#inFlight.get(key)?.events.add(event);
+    const change = { oldPod: old, pod };
+    this.#remember(this.#inFlight.get(key), { event, change });
     const waiting = this.#unschedulable.get(key);
-    if (!waiting) return;
+    if (!waiting || !this.#mayHelp(waiting, { event, change })) return;
     this.#unschedulable.delete(key);
     this.#enqueue(waiting.queued, event);
   }
@@ -137,7 +155,7 @@ export class SchedulingQueue implements PendingPods {
       if (this.#inActive.get(next.key) !== next) continue;
       this.#inActive.delete(next.key);
       const queued = { ...next, attempts: next.attempts + 1 };
-      this.#inFlight.set(next.key, { queued, events: new Set() });
+      this.#inFlight.set(next.key, { queued, happened: [], isFull: false });
       return queued;
     }
   }
@@ -152,25 +170,48 @@ export class SchedulingQueue implements PendingPods {
    * nothing would ever take it out of here again.
    */
   addUnschedulable(queued: QueuedPod, refusedBy: ReadonlySet<string>): boolean {
-    const events = this.#endTry(queued);
-    if (!events) return false;
+    const tried = this.#endTry(queued);
+    if (!tried) return false;
     const next: QueuedPod = { ...queued, refusedBy };
-    if (refusedBy.size === 0 || [...events].some((event) => this.#mayHelp(next, event)))
+    const { happened = [], isFull } = tried;
+    if (refusedBy.size === 0 || isFull || happened.some((one) => this.#mayHelp({ queued: next }, one)))
       this.#backOff(next, 'ScheduleAttemptFailure');
-    else this.#keep(next, { isGated: false }, 'ScheduleAttemptFailure');
+    else this.#keep(next, undefined, 'ScheduleAttemptFailure');
     return true;
   }
 
+  /** A pod that is being bound fails for reasons of its own, if at all: what happens is not remembered for it. */
+  found(queued: QueuedPod): void {
+    const tried = this.#inFlight.get(queued.key);
+    if (tried?.queued === queued) tried.happened = undefined;
+  }
+
   /** Something changed in the cluster: pods that it may help get another try. */
-  moveAllOn(event: ClusterEvent): void {
-    for (const { events } of this.#inFlight.values()) events.add(event);
-    for (const [key, waiting] of this.#unschedulable) {
-      if (!this.#mayHelp(waiting.queued, event)) continue;
-      this.#unschedulable.delete(key);
-      const waitedMs = this.#options.clock.monotonic() - waiting.since;
-      if (waitedMs >= this.#backoffMs(waiting.queued)) this.#enqueue(waiting.queued, event);
-      else this.#backOff(waiting.queued, event, this.#backoffMs(waiting.queued) - waitedMs);
-    }
+  moveAllOn(event: ClusterEvent, change: Change = nothing): void {
+    const happened = { event, change };
+    for (const tried of this.#inFlight.values()) this.#remember(tried, happened);
+    for (const [key, waiting] of this.#unschedulable)
+      if (this.#mayHelp(waiting, happened)) this.#wake(key, waiting, event);
+  }
+
+  /** A pod that waits is tried at once. */
+  activate(pod: Pod): void {
+    const key = podKey(pod);
+    const backing = this.#backoff.get(key);
+    backing?.cancel();
+    this.#backoff.delete(key);
+    const queued = backing?.queued ?? this.#unschedulable.get(key)?.queued;
+    this.#unschedulable.delete(key);
+    if (queued) this.#enqueue(queued, 'ForceActivate');
+  }
+
+  /** The plugin keeps the pod out no more: if something woke it meanwhile, which was after its back-off, it is awake now. */
+  released(pod: Pod, plugin: string): void {
+    const key = podKey(pod);
+    const waiting = this.#unschedulable.get(key);
+    if (waiting?.gatedBy !== plugin) return;
+    this.#unschedulable.delete(key);
+    this.#enqueue(waiting.queued, 'ForceActivate');
   }
 
   /** Pods that waited too long are tried without a reason; called now and then. */
@@ -190,20 +231,44 @@ export class SchedulingQueue implements PendingPods {
   }
 
   /** What came during the try, unless it ended before: the pod is gone, and another of its name may be tried by now. */
-  #endTry(queued: QueuedPod): ReadonlySet<ClusterEvent> | undefined {
+  #endTry(queued: QueuedPod): InFlight | undefined {
     const tried = this.#inFlight.get(queued.key);
     if (tried?.queued !== queued) return undefined;
     this.#inFlight.delete(queued.key);
-    return tried.events;
+    return tried;
   }
 
-  #mayHelp(queued: QueuedPod, event: ClusterEvent): boolean {
+  #remember(tried: InFlight | undefined, happened: Happened): void {
+    if (tried?.happened === undefined) return;
+    // Each of those that say nothing more once.
+    if (happened.change === nothing && tried.happened.some(({ event }) => event === happened.event)) return;
+    if (tried.happened.length < mostRemembered) tried.happened.push(happened);
+    else tried.isFull = true;
+  }
+
+  #wake(key: string, { queued, since }: Waiting, event: ClusterEvent): void {
+    this.#unschedulable.delete(key);
+    const waitedMs = this.#options.clock.monotonic() - since;
+    const leftMs = queued.attempts === 0 ? 0 : this.#backoffMs(queued) - waitedMs;
+    if (leftMs <= 0) this.#enqueue(queued, event);
+    else this.#backOff(queued, event, leftMs);
+  }
+
+  #mayHelp({ queued, gatedBy }: Pick<Waiting, 'queued' | 'gatedBy'>, { change, event }: Happened): boolean {
     if (event === 'ForceActivate') return true;
-    for (const plugin of queued.refusedBy) {
-      const events = this.#options.requeueOn.get(plugin);
-      if (!events || events.includes(event)) return true;
-    }
+    // Whoever keeps it out says when that ends.
+    if (gatedBy !== undefined && queued.attempts === 0) return this.#cures(gatedBy, queued, event, change);
+    for (const plugin of queued.refusedBy) if (this.#cures(plugin, queued, event, change)) return true;
     return false;
+  }
+
+  #cures(plugin: string, { pod }: QueuedPod, event: ClusterEvent, change: Change): boolean {
+    const known = this.#options.requeueOn.get(plugin);
+    return (
+      known?.some((one) =>
+        typeof one === 'string' ? one === event : one.on.includes(event) && one.helps(pod, change),
+      ) ?? true
+    );
   }
 
   #backoffMs(queued: QueuedPod): number {
@@ -211,9 +276,9 @@ export class SchedulingQueue implements PendingPods {
   }
 
   /** Until an event that may help. */
-  #keep(queued: QueuedPod, { isGated }: Pick<Waiting, 'isGated'>, event: QueueEvent): void {
-    this.#unschedulable.set(queued.key, { queued, since: this.#options.clock.monotonic(), isGated });
-    countIncoming(this.#options.metrics, isGated ? 'gated' : 'unschedulable', event);
+  #keep(queued: QueuedPod, gatedBy: string | undefined, event: QueueEvent): void {
+    this.#unschedulable.set(queued.key, { queued, since: this.#options.clock.monotonic(), gatedBy });
+    countIncoming(this.#options.metrics, gatedBy === undefined ? 'unschedulable' : 'gated', event);
   }
 
   #backOff(queued: QueuedPod, event: QueueEvent, ms = this.#backoffMs(queued)): void {
@@ -230,7 +295,7 @@ export class SchedulingQueue implements PendingPods {
     const { clock, metrics, onReady, preEnqueue } = this.#options;
     for (const plugin of preEnqueue) {
       if (plugin.preEnqueue?.(waiting.pod) === undefined) continue;
-      this.#keep({ ...waiting, refusedBy: new Set([plugin.name]) }, { isGated: true }, event);
+      this.#keep({ ...waiting, refusedBy: new Set([...waiting.refusedBy, plugin.name]) }, plugin.name, event);
       return;
     }
     // Whoever waited behind a gate did not wait for the scheduler.

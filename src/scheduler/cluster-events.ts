@@ -46,6 +46,7 @@ function podUpdate(old: Pod, pod: Pod): PodUpdate {
   // Tolerations can only be added.
   if (old.spec.tolerations?.length !== pod.spec.tolerations?.length)
     return 'UnschedulablePodUpdatePodToleration';
+  if (asksForLess(old, pod)) return 'UnschedulablePodUpdatePodScaleDown';
   return 'UnschedulablePodUpdate';
 }
 

@@ -95,7 +95,7 @@ class PodScheduler implements Scheduler {
     this.#queue = this.#newQueue();
     this.#refusals = new RefusalWriter({ client, clock, log });
     this.#metrics = schedulerMetrics(metrics, schedulerName);
-    this.#storage.onChange((event) => this.#queue.moveAllOn(event));
+    this.#storage.onChange((event, change) => this.#queue.moveAllOn(event, change));
     this.#ends = [
       this.#metrics.showCache(() => this.#cache.sizes()),
       watchCluster(informers, {

@@ -103,7 +103,7 @@ describe('a pod goes', () => {
     );
     assert.equal(
       place(makePod('p'), [tainted]),
-      '0/1 nodes are available: 1 node(s) had untolerated taint {os: windows}.',
+      '0/1 nodes are available: 1 node(s) had untolerated taint(s).',
     );
     assert.equal(
       place(makePod('p', { spec: { tolerations: [{ key: 'os', operator: 'Exists' }] } }), [tainted]),

@@ -1,18 +1,31 @@
 // What the scheduler knows of claims, volumes and storage classes, from the shared informers.
-import { persistentvolumeclaims, persistentvolumes, storageclasses } from '../api/generated/resources.ts';
+import {
+  csinodes,
+  persistentvolumeclaims,
+  persistentvolumes,
+  storageclasses,
+  volumeattachments,
+} from '../api/generated/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
-import type { StorageEvent } from './framework/plugin.ts';
-import type { StorageView } from './plugins/volume-binding.ts';
+import type { Change, StorageEvent } from './framework/plugin.ts';
+import type { StorageView } from './framework/storage.ts';
 
 /** Upstream's bindTimeoutSeconds. */
 const bindTimeoutMs = 600_000;
 
-type Watched = 'PersistentVolumeClaim' | 'PersistentVolume' | 'storage.k8s.io/StorageClass';
+type Watched =
+  | 'PersistentVolumeClaim'
+  | 'PersistentVolume'
+  | 'storage.k8s.io/StorageClass'
+  | 'storage.k8s.io/CSINode';
+
+/** VolumeAttachments by the node that they are for. */
+const byNode = 'scheduler/node';
 
 export interface WatchedStorage extends StorageView {
   /** After each change of any of them from now on. That one goes helps no pod. */
-  onChange(listener: (event: StorageEvent) => void): void;
+  onChange(listener: (event: StorageEvent, change: Change) => void): void;
   stop(): void;
 }
 
@@ -20,26 +33,38 @@ export function watchStorage(informers: InformerFactory, clock: Clock): WatchedS
   const claims = informers.informer(persistentvolumeclaims);
   const volumes = informers.informer(persistentvolumes);
   const classes = informers.informer(storageclasses);
+  const csiNodes = informers.informer(csinodes);
+  const attachments = informers.informer(volumeattachments);
+  attachments.addIndex(byNode, ({ spec }) => [spec.nodeName]);
   const waiting = new Set<() => void>();
-  let changed = (_event: StorageEvent): void => {};
+  let changed = (_event: StorageEvent, _change: Change): void => {};
   const checkAll = (): void => {
     for (const check of [...waiting]) check();
   };
-  const telling = (resource: Watched) => {
-    const tell = (event: StorageEvent): void => {
+  const telling = <T extends object>(
+    resource: Watched,
+    changeOf: (old: T | undefined, now: T) => Change,
+  ) => ({
+    added(now: T): void {
       checkAll();
-      changed(event);
-    };
-    return {
-      added: () => tell(`${resource}Add`),
-      updated: () => tell(`${resource}Update`),
-      deleted: checkAll,
-    };
-  };
+      changed(`${resource}Add`, changeOf(undefined, now));
+    },
+    updated(old: T, now: T): void {
+      checkAll();
+      changed(`${resource}Update`, changeOf(old, now));
+    },
+    deleted: checkAll,
+  });
   const removes = [
-    claims.addHandler(telling('PersistentVolumeClaim')),
-    volumes.addHandler(telling('PersistentVolume')),
-    classes.addHandler(telling('storage.k8s.io/StorageClass')),
+    claims.addHandler(telling('PersistentVolumeClaim', (_old, claim) => ({ claim }))),
+    volumes.addHandler(telling('PersistentVolume', (oldVolume, volume) => ({ oldVolume, volume }))),
+    classes.addHandler(telling('storage.k8s.io/StorageClass', (_old, storageClass) => ({ storageClass }))),
+    csiNodes.addHandler(
+      telling('storage.k8s.io/CSINode', (oldCsiNode, csiNode) => ({ oldCsiNode, csiNode })),
+    ),
+    attachments.addHandler({
+      deleted: (attachment) => changed('storage.k8s.io/VolumeAttachmentDelete', { attachment }),
+    }),
   ];
   let stopped = false;
   return {
@@ -50,6 +75,8 @@ export function watchStorage(informers: InformerFactory, clock: Clock): WatchedS
     volume: (name) => volumes.lister.get(name),
     volumes: () => volumes.lister.list(),
     storageClass: (name) => classes.lister.get(name),
+    csiNode: (name) => csiNodes.lister.get(name),
+    attachments: (node) => attachments.lister.byIndex(byNode, node),
     until: (isDone) =>
       new Promise((resolve) => {
         const end = (result: boolean): void => {

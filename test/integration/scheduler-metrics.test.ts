@@ -122,19 +122,33 @@ test("what wakes a pod is told by upstream's name of the event", async (t) => {
   await atRest('gated', 0);
   await change('gated', { spec: { schedulingGates: null } });
   await isTold('UnschedulablePodUpdatePodSchedulingGatesEliminated');
-  await makePod(cluster, 'elsewhere', { nodeSelector: { not: 'there' } });
+  const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { not: 'there' } } };
+  await makePod(cluster, 'lonely', {
+    affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } },
+  });
   await atRest('unschedulable', 1);
-  await change('elsewhere', { metadata: { labels: { changed: 'yes' } } });
+  await change('lonely', { metadata: { labels: { changed: 'yes' } } });
   await isTold('UnschedulablePodUpdatePodLabel');
   await atRest('unschedulable', 2);
-  const { spec } = await client.get(pods, { name: 'elsewhere', namespace });
-  await change('elsewhere', { spec: { tolerations: [...(spec.tolerations ?? []), { operator: 'Exists' }] } });
-  await isTold('UnschedulablePodUpdatePodToleration');
+  await client.delete(pods, { name: 'lonely', namespace }, { gracePeriodSeconds: 0 });
+  const taint = (taints: unknown): Promise<unknown> =>
+    client.patch(nodes, { name: 'a' }, { type: 'merge', body: { spec: { taints } } });
+  await taint([{ key: 'k', effect: 'NoSchedule' }]);
+  await makePod(cluster, 'shy');
   await atRest('unschedulable', 3);
-  await client.delete(pods, { name: 'elsewhere', namespace }, { gracePeriodSeconds: 0 });
+  // Neither its labels nor a node that is as it was are why it waits.
+  await change('shy', { metadata: { labels: { changed: 'yes' } } });
+  const { spec } = await client.get(pods, { name: 'shy', namespace });
+  const tolerations = [...(spec.tolerations ?? []), { key: 'other', operator: 'Exists' }];
+  await change('shy', { spec: { tolerations } });
+  await isTold('UnschedulablePodUpdatePodToleration');
+  await atRest('unschedulable', 4);
+  await isTold('UnschedulablePodUpdatePodLabel');
+  await client.delete(pods, { name: 'shy', namespace }, { gracePeriodSeconds: 0 });
+  await taint(null);
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
   await makePod(cluster, 'stores', { volumes });
-  await atRest('unschedulable', 4);
+  await atRest('unschedulable', 5);
   await client.create(persistentvolumeclaims, {
     metadata: { name: 'data', namespace },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },

@@ -16,8 +16,21 @@ export interface PodInfo {
   readonly request: Resources;
   readonly nonZero: { readonly milliCpu: number; readonly memory: number };
   readonly ports: readonly HostPort[];
+  /** `namespace/name` of the claims that its volumes name. */
+  readonly claims: readonly string[];
   readonly hasAffinity: boolean;
   readonly hasRequiredAntiAffinity: boolean;
+}
+
+const noClaims: readonly string[] = [];
+
+/** Claims that are made for the pod alone are of no concern to others. */
+function namedClaims({ metadata, spec }: Pod): readonly string[] {
+  if (spec.volumes === undefined) return noClaims;
+  const names = spec.volumes.flatMap(({ persistentVolumeClaim: claim }) =>
+    claim === undefined ? [] : [`${metadata.namespace ?? ''}/${claim.claimName}`],
+  );
+  return names.length === 0 ? noClaims : names;
 }
 
 export function podInfoOf(pod: Pod): PodInfo {
@@ -28,6 +41,7 @@ export function podInfoOf(pod: Pod): PodInfo {
     request,
     nonZero: nonZeroRequestOf(pod),
     ports: hostPortsOf(pod),
+    claims: namedClaims(pod),
     hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
     hasRequiredAntiAffinity:
       (affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0,
@@ -43,6 +57,8 @@ export class NodeInfo {
   readonly usedPorts: UsedHostPorts = new UsedHostPorts();
   /** By uid. */
   readonly pods: Map<string, PodInfo> = new Map();
+  /** How many pods use a claim, by its key. */
+  readonly usedClaims: Map<string, number> = new Map();
   #lowestPriority: number | undefined;
   podsWithAffinity = 0;
   podsWithRequiredAntiAffinity = 0;
@@ -76,6 +92,7 @@ export class NodeInfo {
     this.nonZeroRequested.milliCpu += info.nonZero.milliCpu;
     this.nonZeroRequested.memory += info.nonZero.memory;
     this.usedPorts.add(info.ports);
+    for (const claim of info.claims) this.usedClaims.set(claim, (this.usedClaims.get(claim) ?? 0) + 1);
     if (info.hasAffinity) this.podsWithAffinity++;
     if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity++;
   }
@@ -89,6 +106,11 @@ export class NodeInfo {
     this.nonZeroRequested.milliCpu -= info.nonZero.milliCpu;
     this.nonZeroRequested.memory -= info.nonZero.memory;
     this.usedPorts.remove(info.ports);
+    for (const claim of info.claims) {
+      const left = (this.usedClaims.get(claim) ?? 0) - 1;
+      if (left > 0) this.usedClaims.set(claim, left);
+      else this.usedClaims.delete(claim);
+    }
     if (info.hasAffinity) this.podsWithAffinity--;
     if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity--;
   }

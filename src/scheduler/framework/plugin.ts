@@ -1,6 +1,11 @@
 // The extension points of the scheduling framework; a plugin implements those that it has.
-import type { Node, PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
-import type { CSINode } from '../../api/generated/types/storage-v1.ts';
+import type {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+} from '../../api/generated/types/core-v1.ts';
+import type { CSINode, StorageClass, VolumeAttachment } from '../../api/generated/types/storage-v1.ts';
 import type { CycleState } from './cycle-state.ts';
 import type { NodeInfo, PodInfo } from './node-info.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -9,21 +14,25 @@ import type { NodeStatuses, Result, Status } from './status.ts';
 export const maxNodeScore = 100;
 
 /** Of a pod that waits. All but the last say what of it has changed. */
-export const podUpdates = [
+const podUpdates = [
   'UnschedulablePodUpdatePodLabel',
   'UnschedulablePodUpdatePodSchedulingGatesEliminated',
   'UnschedulablePodUpdatePodToleration',
+  'UnschedulablePodUpdatePodScaleDown',
   'UnschedulablePodUpdate',
 ] as const;
 export type PodUpdate = (typeof podUpdates)[number];
 
-export const storageEvents = [
+const storageEvents = [
   'PersistentVolumeAdd',
   'PersistentVolumeUpdate',
   'PersistentVolumeClaimAdd',
   'PersistentVolumeClaimUpdate',
   'storage.k8s.io/StorageClassAdd',
   'storage.k8s.io/StorageClassUpdate',
+  'storage.k8s.io/CSINodeAdd',
+  'storage.k8s.io/CSINodeUpdate',
+  'storage.k8s.io/VolumeAttachmentDelete',
 ] as const;
 export type StorageEvent = (typeof storageEvents)[number];
 
@@ -54,6 +63,10 @@ export interface Change {
   readonly oldPod?: Pod | undefined;
   readonly pod?: Pod | undefined;
   readonly claim?: PersistentVolumeClaim | undefined;
+  readonly oldVolume?: PersistentVolume | undefined;
+  readonly volume?: PersistentVolume | undefined;
+  readonly storageClass?: StorageClass | undefined;
+  readonly attachment?: VolumeAttachment | undefined;
   readonly oldCsiNode?: CSINode | undefined;
   readonly csiNode?: CSINode | undefined;
 }

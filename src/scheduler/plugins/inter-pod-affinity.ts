@@ -5,7 +5,7 @@ import { type AffinityTerms, affinityTerms, type NamespaceView } from '../framew
 import { stateKey } from '../framework/cycle-state.ts';
 import { DomainCounts } from '../framework/domain-counts.ts';
 import type { NodeInfo, PodInfo } from '../framework/node-info.ts';
-import { maxNodeScore, namespaceEvents, type Plugin, podUpdates } from '../framework/plugin.ts';
+import { type Change, maxNodeScore, namespaceEvents, type Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 
 /** The labels of a namespace, the same object while they do not change. */
@@ -225,15 +225,52 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Po
   return scores;
 }
 
+/** A node that is in none of the domains that the terms are about is as far from all pods as before. */
+function movesDomain(pod: Pod, { node, oldNode }: Change): boolean {
+  if (node === undefined) return true;
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  const near = affinityTerms(pod, podAffinity?.[required]);
+  const away = affinityTerms(pod, podAntiAffinity?.[required]);
+  const at = (key: string): string | undefined => node.metadata.labels?.[key];
+  const isNew = (key: string): boolean => oldNode === undefined || oldNode.metadata.labels?.[key] !== at(key);
+  for (const key of near.keys) if (at(key) !== undefined && isNew(key)) return true;
+  for (const key of away.keys) if (isNew(key)) return true;
+  // Refused by terms of others: those may be about any key.
+  return away.size === 0 && near.size === 0;
+}
+
+/** Whether another pod that came, went or was named anew is one that the terms of either are about. */
+function concerns(
+  pod: Pod,
+  { oldPod, pod: other }: Change,
+  namespaceOf: (pod: Pod) => NamespaceView,
+): boolean {
+  if (oldPod === undefined && other === undefined) return true;
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  const near = affinityTerms(pod, podAffinity?.[required]);
+  const away = affinityTerms(pod, podAntiAffinity?.[required]);
+  const about = (terms: AffinityTerms, of: Pod | undefined): boolean =>
+    of !== undefined && terms.matching(of, namespaceOf(of)) !== undefined;
+  if (other !== undefined && near.size > 0 && near.matchAll(other, namespaceOf(other))) return true;
+  if (oldPod === undefined) return false;
+  if (about(away, oldPod)) return true;
+  // It refused to be near this one.
+  const theirs = affinityTerms(oldPod, oldPod.spec.affinity?.podAntiAffinity?.[required]);
+  if (theirs.matching(pod, namespaceOf(pod)) !== undefined) return true;
+  // The last of those that it wanted to be near went: it may be the first of its group.
+  return other === undefined && near.size > 0 && near.matchAll(oldPod, namespaceOf(oldPod));
+}
+
 export const interPodAffinity = (labelsOf: NamespaceLabels): Plugin => ({
   name: 'InterPodAffinity',
   requeueOn: [
-    'NodeAdd',
-    'NodeUpdateNodeLabel',
-    'AssignedPodAdd',
-    'AssignedPodDelete',
+    { on: ['NodeAdd', 'NodeUpdateNodeLabel'], helps: movesDomain },
+    {
+      on: ['AssignedPodAdd', 'AssignedPodDelete', 'AssignedPodUpdatePodLabel'],
+      helps: (pod, change) => concerns(pod, change, viewer(labelsOf)),
+    },
     ...namespaceEvents,
-    ...podUpdates,
+    'UnschedulablePodUpdatePodLabel',
   ],
   preFilter: (state, pod, snapshot) => {
     state.write(allNodesKey, snapshot.nodes);

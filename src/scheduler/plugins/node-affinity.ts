@@ -2,7 +2,7 @@
 import type { Pod, PreferredSchedulingTerm } from '../../api/generated/types/core-v1.ts';
 import { matchesRequiredNodeAffinity, preferenceOf } from '../../component-helpers/node-affinity.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
 
 const key = stateKey<readonly PreferredSchedulingTerm[]>('NodeAffinity');
@@ -25,7 +25,15 @@ function pinnedNames(pod: Pod): Set<string> | undefined {
 
 export const nodeAffinity: Plugin = {
   name: 'NodeAffinity',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', ...podUpdates],
+  requeueOn: [
+    {
+      on: ['NodeAdd', 'NodeUpdateNodeLabel'],
+      helps: (pod, { node, oldNode }) =>
+        node === undefined ||
+        (matchesRequiredNodeAffinity(pod, node) &&
+          (oldNode === undefined || !matchesRequiredNodeAffinity(pod, oldNode))),
+    },
+  ],
   preFilter: (_state, pod) => {
     const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
     if (!required && Object.keys(pod.spec.nodeSelector ?? {}).length === 0) return { status: skip };

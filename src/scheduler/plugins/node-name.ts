@@ -4,7 +4,12 @@ import { unresolvable } from '../framework/status.ts';
 
 export const nodeName: Plugin = {
   name: 'NodeName',
-  requeueOn: ['NodeAdd'],
+  requeueOn: [
+    {
+      on: ['NodeAdd'],
+      helps: (pod, { node }) => node === undefined || pod.spec.nodeName === node.metadata.name,
+    },
+  ],
   filter: (_state, pod, node) => {
     const wanted = pod.spec.nodeName;
     return wanted === undefined || wanted === '' || wanted === node.name

@@ -1,6 +1,6 @@
 // NodePorts: two pods of one node can't have the same host port.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import { type HostPort, hostPortsOf } from '../../component-helpers/host-ports.ts';
+import { type HostPort, hostPortsOf, UsedHostPorts } from '../../component-helpers/host-ports.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { skip, unschedulable } from '../framework/status.ts';
@@ -9,7 +9,18 @@ const key = stateKey<readonly HostPort[]>('NodePorts');
 
 export const nodePorts: Plugin = {
   name: 'NodePorts',
-  requeueOn: ['NodeAdd', 'AssignedPodDelete'],
+  requeueOn: [
+    'NodeAdd',
+    {
+      on: ['AssignedPodDelete'],
+      helps: (pod, { oldPod }) => {
+        if (oldPod === undefined) return true;
+        const freed = new UsedHostPorts();
+        freed.add(hostPortsOf(oldPod));
+        return hostPortsOf(pod).some((port) => freed.has(port));
+      },
+    },
+  ],
   preFilter: (state, pod: Pod) => {
     const ports = hostPortsOf(pod);
     if (ports.length === 0) return { status: skip };

@@ -1,8 +1,9 @@
 // NodeResourcesFit: the pod's requests must fit in what the node has left; emptier nodes score higher.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
-import { nonZeroRequestOf, type Resources, requestOf } from '../framework/resources.ts';
+import { type Change, maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import { nonZeroRequestOf, type Resources, requestOf, resourcesFrom } from '../framework/resources.ts';
 import { unresolvable, unschedulable } from '../framework/status.ts';
 
 interface Wanted {
@@ -46,9 +47,49 @@ function insufficientResources(
 const free = (capacity: number, used: number): number =>
   capacity <= 0 || used > capacity ? 0 : Math.trunc(((capacity - used) * maxNodeScore) / capacity);
 
+const amounts = ({ milliCpu, memory, ephemeralStorage, scalars }: Resources): ReadonlyMap<string, number> =>
+  new Map([['cpu', milliCpu], ['memory', memory], ['ephemeral-storage', ephemeralStorage], ...scalars]);
+
+/** Whether `now` has more of something that the request is about. */
+function hasMore(request: Resources, before: Resources, now: Resources): boolean {
+  const [wanted, had, has] = [amounts(request), amounts(before), amounts(now)];
+  return wanted.entries().some(([name, amount]) => amount > 0 && (has.get(name) ?? 0) > (had.get(name) ?? 0));
+}
+
+function freesWhatIsAskedFor(pod: Pod, { oldPod, pod: other }: Change): boolean {
+  return (
+    oldPod === undefined ||
+    other === undefined ||
+    hasMore(requestOf(pod), requestOf(other), requestOf(oldPod))
+  );
+}
+
+/** A node on which it would not fit if it were empty is no help, nor one that has no more of what it asks for. */
+function hasRoomNow(pod: Pod, { node, oldNode }: Change): boolean {
+  if (node === undefined) return true;
+  const request = requestOf(pod);
+  const now = resourcesFrom(node.status?.allocatable ?? {});
+  const has = amounts(now);
+  if (
+    now.pods < 1 ||
+    amounts(request)
+      .entries()
+      .some(([name, amount]) => amount > (has.get(name) ?? 0))
+  )
+    return false;
+  if (oldNode === undefined) return true;
+  const before = resourcesFrom(oldNode.status?.allocatable ?? {});
+  return now.pods > before.pods || hasMore(request, before, now);
+}
+
 export const nodeResourcesFit: Plugin = {
   name: 'NodeResourcesFit',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeAllocatable', 'AssignedPodDelete'],
+  requeueOn: [
+    'AssignedPodDelete',
+    { on: ['AssignedPodUpdatePodScaleDown'], helps: freesWhatIsAskedFor },
+    'UnschedulablePodUpdatePodScaleDown',
+    { on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], helps: hasRoomNow },
+  ],
   preFilter: (state, pod) => {
     state.write(key, { request: requestOf(pod), nonZero: nonZeroRequestOf(pod) });
     return undefined;

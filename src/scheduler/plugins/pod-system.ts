@@ -1,14 +1,14 @@
 // PodSystem: a pod goes to nodes of its operating system, which it says, its images show, or which is Linux.
 import { isOfSystem, podSystem } from '../../component-helpers/pod-system.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { type Plugin, podUpdates } from '../framework/plugin.ts';
+import type { Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
 
 const key = stateKey<string>('PodSystem');
 
 export const podSystemPlugin: Plugin = {
   name: 'PodSystem',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', ...podUpdates],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'UnschedulablePodUpdate'],
   preFilter: (state, pod, snapshot) => {
     const nodes = snapshot.nodes.map((node) => ({
       labels: node.node.metadata.labels,

@@ -1,12 +1,12 @@
 // PodTopologySpread: keeps matching pods evenly spread over the domains of a topology key.
-import type { Pod, TopologySpreadConstraint } from '../../api/generated/types/core-v1.ts';
+import type { Node, Pod, TopologySpreadConstraint } from '../../api/generated/types/core-v1.ts';
 import { matchesSelector, type Selector, selectorFrom } from '../../apimachinery/label-selector.ts';
 import { matchesRequiredNodeAffinity } from '../../component-helpers/node-affinity.ts';
 import { findUntoleratedTaint } from '../../component-helpers/taints.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import { DomainCounts } from '../framework/domain-counts.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 
 interface Constraint {
@@ -102,12 +102,33 @@ const constraintsOf = (pod: Pod, action: string): Constraint[] =>
 export const podTopologySpread: Plugin = {
   name: 'PodTopologySpread',
   requeueOn: [
-    'NodeAdd',
-    'NodeUpdateNodeLabel',
-    'NodeUpdateNodeTaint',
-    'AssignedPodAdd',
-    'AssignedPodDelete',
-    ...podUpdates,
+    {
+      on: ['NodeAdd', 'NodeDelete', 'NodeUpdateNodeLabel', 'NodeUpdateNodeTaint'],
+      helps: (pod, { node, oldNode }) => {
+        const keys = constraintsOf(pod, 'DoNotSchedule').map(({ key }) => key);
+        const isIn = (one: Node | undefined): boolean =>
+          one !== undefined && keys.every((key) => one.metadata.labels?.[key] !== undefined);
+        return (node === undefined && oldNode === undefined) || isIn(node) || isIn(oldNode);
+      },
+    },
+    {
+      on: ['AssignedPodAdd', 'AssignedPodDelete', 'AssignedPodUpdatePodLabel'],
+      helps: (pod, { oldPod, pod: other }) => {
+        const one = other ?? oldPod;
+        if (one !== undefined && one.metadata.namespace !== pod.metadata.namespace) return false;
+        const counted = ({ selector }: Constraint, of: Pod | undefined): boolean =>
+          of !== undefined && matchesSelector(selector, of.metadata.labels);
+        return (
+          one === undefined ||
+          constraintsOf(pod, 'DoNotSchedule').some((constraint) =>
+            oldPod !== undefined && other !== undefined
+              ? counted(constraint, oldPod) !== counted(constraint, other)
+              : counted(constraint, one),
+          )
+        );
+      },
+    },
+    'UnschedulablePodUpdatePodLabel',
   ],
   preFilter: (state, pod, snapshot) => {
     const constraints = constraintsOf(pod, 'DoNotSchedule');

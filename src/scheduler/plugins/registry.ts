@@ -1,5 +1,6 @@
 // The default profile: every plugin in upstream's order with its score weight.
 import type { WeightedPlugin } from '../framework/plugin.ts';
+import type { StorageView } from '../framework/storage.ts';
 import { defaultBinder } from './default-binder.ts';
 import { defaultPreemption, type PreemptionDeps } from './default-preemption.ts';
 import { imageLocality } from './image-locality.ts';
@@ -10,12 +11,15 @@ import { nodePorts } from './node-ports.ts';
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
 import { nodeResourcesFit } from './node-resources-fit.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
+import { nodeVolumeLimits } from './node-volume-limits.ts';
 import { podSystemPlugin } from './pod-system.ts';
 import { podTopologySpread } from './pod-topology-spread.ts';
 import { prioritySort } from './priority-sort.ts';
 import { schedulingGates } from './scheduling-gates.ts';
 import { taintToleration } from './taint-toleration.ts';
-import { type StorageView, volumeBinding } from './volume-binding.ts';
+import { volumeBinding } from './volume-binding.ts';
+import { volumeRestrictions } from './volume-restrictions.ts';
+import { volumeZone } from './volume-zone.ts';
 
 /** What plugins ask of the scheduler that runs them. */
 export interface PluginDeps extends PreemptionDeps {
@@ -35,7 +39,10 @@ export function defaultPlugins(deps: PluginDeps): readonly WeightedPlugin[] {
     { plugin: podSystemPlugin, weight: 0 },
     { plugin: nodePorts, weight: 0 },
     { plugin: nodeResourcesFit, weight: 1 },
+    { plugin: volumeRestrictions(storage), weight: 0 },
+    { plugin: nodeVolumeLimits(storage), weight: 0 },
     { plugin: volumeBinding(client, storage), weight: 0 },
+    { plugin: volumeZone(storage), weight: 0 },
     { plugin: podTopologySpread, weight: 2 },
     { plugin: interPodAffinity(labelsOf), weight: 2 },
     { plugin: defaultPreemption(deps), weight: 0 },

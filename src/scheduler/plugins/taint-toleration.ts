@@ -1,24 +1,29 @@
 // TaintToleration: NoSchedule and NoExecute taints filter; PreferNoSchedule taints count against a node.
-import type { Taint, Toleration } from '../../api/generated/types/core-v1.ts';
+import type { Node, Pod, Taint, Toleration } from '../../api/generated/types/core-v1.ts';
 import { findUntoleratedTaint, toleratesTaint } from '../../component-helpers/taints.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
 
 const key = stateKey<readonly Toleration[]>('TaintToleration');
 const hard = (taint: Taint): boolean => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute';
 
+const isTolerated = ({ spec }: Pod, { spec: { taints = [] } }: Node): boolean =>
+  findUntoleratedTaint(taints.filter(hard), spec.tolerations ?? []) === undefined;
+
 export const taintToleration: Plugin = {
   name: 'TaintToleration',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeTaint', ...podUpdates],
+  requeueOn: [
+    {
+      on: ['NodeAdd', 'NodeUpdateNodeTaint'],
+      helps: (pod, { node, oldNode }) =>
+        node === undefined ||
+        (isTolerated(pod, node) && (oldNode === undefined || !isTolerated(pod, oldNode))),
+    },
+    'UnschedulablePodUpdatePodToleration',
+  ],
   filter: (_state, pod, node) => {
-    const taint = findUntoleratedTaint(
-      (node.node.spec.taints ?? []).filter(hard),
-      pod.spec.tolerations ?? [],
-    );
-    return taint
-      ? unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`)
-      : undefined;
+    return isTolerated(pod, node.node) ? undefined : unresolvable('node(s) had untolerated taint(s)');
   },
   preScore: (state, pod, nodes) => {
     if (nodes.every((node) => (node.node.spec.taints ?? []).every(hard))) return skip;

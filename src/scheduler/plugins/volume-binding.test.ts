@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
 import { CycleState } from '../framework/cycle-state.ts';
-import { type StorageView, volumeBinding } from './volume-binding.ts';
+import type { StorageView } from '../framework/storage.ts';
+import { volumeBinding } from './volume-binding.ts';
 
 const pod = {
   metadata: { name: 'p', namespace: 'ns', uid: 'u' },

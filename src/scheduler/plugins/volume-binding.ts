@@ -1,28 +1,13 @@
 // VolumeBinding: a pod waits for its claims; bound volumes choose its nodes; claims that wait for it learn its node.
 import { persistentvolumeclaims } from '../../api/generated/resources.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  Volume,
-} from '../../api/generated/types/core-v1.ts';
-import type { StorageClass } from '../../api/generated/types/storage-v1.ts';
+import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/types/core-v1.ts';
 import type { Client } from '../../client/client.ts';
 import { claimOf, claimsOf, foreignClaim } from '../../component-helpers/pod-claims.ts';
 import { classOf, findVolume, isReachable } from '../../component-helpers/volume-match.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { type Plugin, storageEvents } from '../framework/plugin.ts';
+import type { Plugin } from '../framework/plugin.ts';
 import { failure, skip, unresolvable } from '../framework/status.ts';
-
-/** What the plugin knows of storage, and a way to wait for it. */
-export interface StorageView {
-  claim(name: string, namespace: string): PersistentVolumeClaim | undefined;
-  volume(name: string): PersistentVolume | undefined;
-  volumes(): readonly PersistentVolume[];
-  storageClass(name: string): StorageClass | undefined;
-  /** Resolves with true when `isDone` says so after a change, with false when it took too long. */
-  until(isDone: () => boolean): Promise<boolean>;
-}
+import { ofOwnClaim, type StorageView, volumeEvents } from '../framework/storage.ts';
 
 const selectedNode = 'volume.kubernetes.io/selected-node';
 
@@ -80,7 +65,14 @@ function claimsOfPod(pod: Pod, view: StorageView): Claims | string {
 export function volumeBinding(client: Client, view: StorageView): Plugin {
   return {
     name: 'VolumeBinding',
-    requeueOn: [...storageEvents, 'NodeAdd', 'NodeUpdateNodeLabel'],
+    requeueOn: [
+      ofOwnClaim,
+      ...volumeEvents,
+      'storage.k8s.io/CSINodeAdd',
+      'storage.k8s.io/CSINodeUpdate',
+      'NodeAdd',
+      'NodeUpdateNodeLabel',
+    ],
     preFilter: (state, pod) => {
       if (claimsOf(pod).length === 0) return { status: skip };
       const claims = claimsOfPod(pod, view);

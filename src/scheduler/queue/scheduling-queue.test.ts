@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
-import { type ClusterEvent, podUpdates, type QueuedPod } from '../framework/plugin.ts';
+import type { ClusterEvent, QueuedPod } from '../framework/plugin.ts';
 import { prioritySort } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
 import { noNodes } from '../scheduling-cycle.ts';
@@ -17,7 +17,8 @@ describe('the scheduling queue', () => {
   let woken = 0;
   const requeueOn = new Map<string, readonly ClusterEvent[]>([
     ['NodeResourcesFit', ['NodeAdd', 'AssignedPodDelete']],
-    ['SchedulingGates', podUpdates],
+    ['SchedulingGates', ['UnschedulablePodUpdatePodSchedulingGatesEliminated']],
+    ['InterPodAffinity', ['UnschedulablePodUpdatePodLabel']],
     [noNodes, ['NodeAdd']],
   ]);
   beforeEach(() => {
@@ -101,7 +102,7 @@ describe('the scheduling queue', () => {
     const tried = queue.pop()!;
     const changed = { ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } };
     queue.update(changed, 'UnschedulablePodUpdatePodLabel');
-    queue.addUnschedulable(tried, new Set(['SchedulingGates']));
+    queue.addUnschedulable(tried, new Set(['InterPodAffinity']));
     clock.advance(1_000);
     assert.equal(queue.pop()?.pod, changed);
   });

@@ -28,14 +28,14 @@ const notEnforced: readonly NotEnforced[] = [
   {
     group: 'resource.k8s.io',
     resources: ['resourceclaims', 'resourceclaimtemplates'],
-    warning: 'not enforced: nothing allocates devices for resource claims yet; pods run without them',
+    warning: 'not enforced: devices are allocated, but no node prepares them yet; pods run without them',
   },
   {
     group: '',
     resources: ['pods'],
     when: (pod) => objs(spec(pod)['resourceClaims']).length > 0,
     warning:
-      'spec.resourceClaims: not enforced: nothing allocates devices for resource claims yet; the pod runs without them',
+      'spec.resourceClaims: not enforced: devices are allocated, but no node prepares them yet; the pod runs without them',
   },
   {
     group: '',

@@ -124,7 +124,9 @@ function podHandler({ cache, nominator, queue, refusals }: ToldOfChanges): Infor
         else for (const event of assignedPodEvents(old, pod)) queue.moveAllOn(event, { oldPod: old, pod });
       } else if (isOurs(pod) && !cache.isPlaced(pod)) {
         const isFree = nominator.updated(old, pod);
-        if (schedulingMatters(old, pod)) queue.update(pod, podUpdate(old, pod), old);
+        if (!semanticEqual(old.status?.resourceClaimStatuses, pod.status?.resourceClaimStatuses))
+          queue.update(pod, 'UnschedulablePodUpdatePodGeneratedResourceClaim', old);
+        else if (schedulingMatters(old, pod)) queue.update(pod, podUpdate(old, pod), old);
         else queue.refresh(pod);
         if (isFree) queue.moveAllOn('AssignedPodDelete', { oldPod: old });
       }

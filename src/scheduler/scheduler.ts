@@ -10,6 +10,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { SchedulerCache } from './cache.ts';
 import { schedulerName, watchCluster } from './cluster-events.ts';
+import { type WatchedDevices, watchDevices } from './devices-view.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
@@ -70,6 +71,7 @@ class PodScheduler implements Scheduler {
   readonly #nominator = new Nominator();
   readonly #namespaces: Informer<Namespace>;
   readonly #storage: WatchedStorage;
+  readonly #devices: WatchedDevices;
   readonly #framework: Framework;
   readonly #queue: SchedulingQueue;
   readonly #refusals: RefusalWriter;
@@ -86,6 +88,7 @@ class PodScheduler implements Scheduler {
     this.#options = options;
     const { client, clock, extraPlugins = [], informers, log, metrics } = options;
     this.#storage = watchStorage(informers, clock);
+    this.#devices = watchDevices(informers);
     this.#namespaces = informers.informer(namespaces);
     this.#framework = new Framework(
       [...this.#plugins(), ...extraPlugins.map((plugin) => ({ plugin, weight: 1 }))],
@@ -96,6 +99,7 @@ class PodScheduler implements Scheduler {
     this.#refusals = new RefusalWriter({ client, clock, log });
     this.#metrics = schedulerMetrics(metrics, schedulerName);
     this.#storage.onChange((event, change) => this.#queue.moveAllOn(event, change));
+    this.#devices.onChange((event, change) => this.#queue.moveAllOn(event, change));
     this.#ends = [
       this.#metrics.showCache(() => this.#cache.sizes()),
       watchCluster(informers, {
@@ -116,6 +120,7 @@ class PodScheduler implements Scheduler {
     this.#refusals.stop();
     for (const end of this.#ends) end();
     this.#storage.stop();
+    this.#devices.stop();
   }
 
   #plugins(): readonly WeightedPlugin[] {
@@ -123,6 +128,7 @@ class PodScheduler implements Scheduler {
     return defaultPlugins({
       ...this.#options,
       storage: this.#storage,
+      devices: this.#devices,
       labelsOf: (name) => lister.get(name)?.metadata.labels,
       nominator: this.#nominator,
       activate: (pod) => this.#isStopped || this.#queue.activate(pod),

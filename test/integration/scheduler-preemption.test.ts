@@ -90,7 +90,7 @@ test('a victim is told why and by whom, its place is kept, and the pod is bound 
   await make('sneaky', low);
   await refused(
     'sneaky',
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
   );
   await gone('victim');
   assert.equal(await placed('important'), 'a');
@@ -123,7 +123,7 @@ test('while victims end nobody else has to go, also after the scheduler began an
   );
   await refused(
     'important',
-    '0/2 nodes are available: 2 Insufficient cpu. preemption: not eligible due to a terminating pod on the nominated node.',
+    '0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node.',
   );
   assert.equal((await client.get(pods, { name: other, namespace })).metadata.deletionTimestamp, undefined);
   await gone(victim.metadata.name);
@@ -162,17 +162,17 @@ test('a pod with preemptionPolicy Never goes first but ends nobody, and no pod e
   await make('polite', { cpu: '3', priorityClassName: 'polite' });
   await refused(
     'polite',
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never.',
+    '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never.',
   );
   await make('equal', low);
   await refused(
     'equal',
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    '0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
   );
   await make('elsewhere', { ...high, nodeSelector: { not: 'there' } });
   await refused(
     'elsewhere',
-    "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+    "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
   );
   assert.equal((await client.get(pods, { name: 'there', namespace })).metadata.deletionTimestamp, undefined);
 });
@@ -201,6 +201,6 @@ test('who was promised the room with a lower priority looks for another place', 
   assert.equal(await placed('high'), 'a');
   await refused(
     'middle',
-    '0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.',
+    '0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.',
   );
 });

@@ -28,7 +28,8 @@ class QuantityValue extends Opaque {
   }
 }
 
-function quantityValue(text: string): QuantityValue | CelError {
+/** Of an amount that is a value already. */
+export function quantityValue(text: string): QuantityValue | CelError {
   try {
     // Upstream trims only what its tools read.
     if (text !== text.trim()) return new CelError(notOne);

@@ -69,7 +69,7 @@ function prereleasePart(text: string): bigint | string {
 }
 
 /** Throws in the words of the library that upstream reads versions with. */
-function parse(text: string): SemverValue {
+export function parseSemver(text: string): SemverValue {
   if (text === '') throw new Error('Version string empty');
   const parts = text.split('.');
   if (parts.length < 3) throw new Error('No Major.Minor.Patch elements found');
@@ -117,7 +117,7 @@ function normalized(text: string): string {
 
 function semverValue(text: string, normalize: boolean = false): SemverValue | CelError {
   try {
-    return parse(normalize ? normalized(text) : text);
+    return parseSemver(normalize ? normalized(text) : text);
   } catch (error) {
     return new CelError(error instanceof Error ? error.message : String(error));
   }

@@ -5,6 +5,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
 } from '../../api/generated/types/core-v1.ts';
+import type { ResourceClaim } from '../../api/generated/types/resource-v1.ts';
 import type { CSINode, StorageClass, VolumeAttachment } from '../../api/generated/types/storage-v1.ts';
 import type { CycleState } from './cycle-state.ts';
 import type { NodeInfo, PodInfo } from './node-info.ts';
@@ -19,6 +20,7 @@ const podUpdates = [
   'UnschedulablePodUpdatePodSchedulingGatesEliminated',
   'UnschedulablePodUpdatePodToleration',
   'UnschedulablePodUpdatePodScaleDown',
+  'UnschedulablePodUpdatePodGeneratedResourceClaim',
   'UnschedulablePodUpdate',
 ] as const;
 export type PodUpdate = (typeof podUpdates)[number];
@@ -54,6 +56,7 @@ export type ClusterEvent =
   | PodUpdate
   | StorageEvent
   | (typeof namespaceEvents)[number]
+  | `${'ResourceClaim' | 'DeviceClass' | 'ResourceSlice'}${'Add' | 'Update'}`
   | 'ForceActivate';
 
 /** What has changed, as far as somebody asks: before and after. */
@@ -67,6 +70,8 @@ export interface Change {
   readonly volume?: PersistentVolume | undefined;
   readonly storageClass?: StorageClass | undefined;
   readonly attachment?: VolumeAttachment | undefined;
+  readonly oldResourceClaim?: ResourceClaim | undefined;
+  readonly resourceClaim?: ResourceClaim | undefined;
   readonly oldCsiNode?: CSINode | undefined;
   readonly csiNode?: CSINode | undefined;
 }

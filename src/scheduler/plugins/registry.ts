@@ -3,6 +3,7 @@ import type { WeightedPlugin } from '../framework/plugin.ts';
 import type { StorageView } from '../framework/storage.ts';
 import { defaultBinder } from './default-binder.ts';
 import { defaultPreemption, type PreemptionDeps } from './default-preemption.ts';
+import { type DevicesView, dynamicResources } from './dynamic-resources.ts';
 import { imageLocality } from './image-locality.ts';
 import { interPodAffinity, type NamespaceLabels } from './inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
@@ -23,12 +24,13 @@ import { volumeZone } from './volume-zone.ts';
 
 /** What plugins ask of the scheduler that runs them. */
 export interface PluginDeps extends PreemptionDeps {
+  readonly devices: DevicesView;
   readonly storage: StorageView;
   readonly labelsOf: NamespaceLabels;
 }
 
 export function defaultPlugins(deps: PluginDeps): readonly WeightedPlugin[] {
-  const { client, labelsOf, storage } = deps;
+  const { client, devices, labelsOf, storage } = deps;
   return [
     { plugin: schedulingGates, weight: 0 },
     { plugin: prioritySort, weight: 0 },
@@ -45,6 +47,7 @@ export function defaultPlugins(deps: PluginDeps): readonly WeightedPlugin[] {
     { plugin: volumeZone(storage), weight: 0 },
     { plugin: podTopologySpread, weight: 2 },
     { plugin: interPodAffinity(labelsOf), weight: 2 },
+    { plugin: dynamicResources(client, devices), weight: 2 },
     { plugin: defaultPreemption(deps), weight: 0 },
     { plugin: nodeResourcesBalancedAllocation, weight: 1 },
     { plugin: imageLocality, weight: 1 },

@@ -6,14 +6,26 @@ import type { Client } from '../../client/client.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { Nominator } from '../framework/nominator.ts';
+import type { DevicesView } from '../plugins/dynamic-resources.ts';
 import type { PluginDeps } from '../plugins/registry.ts';
 import { noStorage } from './no-storage.ts';
 
 const informer: InformerFactory['informer'] = (resource) => new SharedInformer(resource, silentLogger);
 
+const noDevices: DevicesView = {
+  claim: () => undefined,
+  deviceClass: () => undefined,
+  pools: () => ({ ofNode: new Map(), shared: [] }),
+  allocated: () => new Set(),
+  isPending: () => false,
+  assume: () => {},
+  forget: () => {},
+};
+
 export const testPluginDeps = (changed: Partial<PluginDeps> = {}): PluginDeps => ({
   client: {} as Client,
   storage: noStorage,
+  devices: noDevices,
   labelsOf: () => undefined,
   clock: new FakeClock(),
   random: { uint: () => 0, fraction: () => 0.5, uuid: () => 'u' },

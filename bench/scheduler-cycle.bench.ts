@@ -5,10 +5,9 @@ import { systemRandom } from '../src/component-base/system-random.ts';
 import { SchedulerCache } from '../src/scheduler/cache.ts';
 import { Framework } from '../src/scheduler/framework/framework.ts';
 import { FrameworkMetrics } from '../src/scheduler/framework/framework-metrics.ts';
-import { defaultPlugins } from '../src/scheduler/plugins/registry.ts';
 import { schedulePod } from '../src/scheduler/scheduling-cycle.ts';
 import { makeNode, makePod } from '../src/scheduler/testing/builders.ts';
-import { testPluginDeps } from '../src/scheduler/testing/plugin-deps.ts';
+import { usualPoints } from '../src/scheduler/testing/plugin-deps.ts';
 import type { Bench } from './bench.ts';
 
 function podsPerSecond(nodes: number, pods: number): number {
@@ -16,7 +15,7 @@ function podsPerSecond(nodes: number, pods: number): number {
   for (let i = 0; i < nodes; i++)
     cache.setNode(makeNode(`node-${i}`, { cpu: '4', memory: '32Gi', labels: { zone: `z${i % 3}` } }));
   const metrics = new FrameworkMetrics(createMetrics(), systemClock, 'bench');
-  const framework = new Framework(defaultPlugins(testPluginDeps()), metrics);
+  const framework = new Framework(usualPoints(), metrics);
   const queue = Array.from({ length: pods }, (_, i) => makePod(`pod-${i}`, { cpu: '100m', memory: '500Mi' }));
   let startAt = 0;
   const from = performance.now();

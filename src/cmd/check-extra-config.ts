@@ -2,11 +2,16 @@
 import { resolve } from 'node:path';
 import { Command, type Option } from 'commander';
 import type { AskedFlag, ExtraFlag } from './cluster/extra-config.ts';
-import { argumentsOf, isOfAgent } from './cluster/extra-config.ts';
+import { argumentsOf, isOfAgent, ownFlag } from './cluster/extra-config.ts';
 import { withKubeProxy } from './kube-proxy-options.ts';
 import { withKubelet } from './kubelet-options.ts';
 import { gathered } from './list-option.ts';
-import { isOfControllerManager, type ServerFlags, withServerOptions } from './server-options.ts';
+import {
+  isOfControllerManager,
+  isOfScheduler,
+  type ServerFlags,
+  withServerOptions,
+} from './server-options.ts';
 import { namedFilesForm, relocated } from './serving-options.ts';
 import { tryServer } from './try-server.ts';
 
@@ -64,8 +69,10 @@ function named(asked: AskedFlag, error: unknown): Error {
   });
 }
 
-const componentOf = (option: Option): Component =>
-  isOfControllerManager(option) ? 'controller-manager' : 'apiserver';
+const componentOf = (option: Option): Component => {
+  if (isOfScheduler(option)) return 'scheduler';
+  return isOfControllerManager(option) ? 'controller-manager' : 'apiserver';
+};
 
 /** - is standard output, for those that write. */
 const isPath = (option: Option, value: string): boolean =>
@@ -80,7 +87,8 @@ const located = (option: Option, value: string, cwd: string): string =>
         .join(',');
 
 function resolvedFlag(asked: AskedFlag, cwd: string): AskedFlag {
-  const { component, flag, value } = asked;
+  const { component, value } = asked;
+  const flag = ownFlag(asked);
   const why = Object.hasOwn(ofUp, flag) ? ofUp[flag] : undefined;
   if (why !== undefined) throw new Error(why);
   const command = parserOf(component);

@@ -21,12 +21,18 @@ import { durationOption } from './duration-option.ts';
 import { type EvictionFlags, withEvictions } from './eviction-options.ts';
 import { listed } from './list-option.ts';
 import { port } from './port-option.ts';
+import { type SchedulerFlags, withScheduler } from './scheduler-options.ts';
 import { withRootCa, withServingFiles } from './serving-options.ts';
 import { switchOption } from './switch-option.ts';
 import { withAbsent } from './upstream-flags.ts';
 
 /** As commander reads them. */
-export interface ServerFlags extends EvictionFlags, CredentialFlags, AdmissionFlags, ApiEnablementFlags {
+export interface ServerFlags
+  extends EvictionFlags,
+    CredentialFlags,
+    AdmissionFlags,
+    ApiEnablementFlags,
+    SchedulerFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -273,14 +279,19 @@ const controllerManager: readonly Section[] = [
   ['Serviceaccount-token-controller', withRootCa],
 ];
 
+const scheduler: readonly Section[] = [['Scheduler', withScheduler]];
+
 const title = ([heading]: Section): string => `${heading} flags:`;
+
+export const isOfScheduler = ({ helpGroupHeading }: Option): boolean =>
+  scheduler.some((section) => title(section) === helpGroupHeading);
 
 /** Of whom upstream's a flag is, by the section that it stands in. */
 export const isOfControllerManager = ({ helpGroupHeading }: Option): boolean =>
   controllerManager.some((section) => title(section) === helpGroupHeading);
 
 export function withServerOptions(command: Command): Command {
-  for (const section of [['Porthole', withOwn] as const, ...apiserver, ...controllerManager])
+  for (const section of [['Porthole', withOwn] as const, ...apiserver, ...controllerManager, ...scheduler])
     section[1](command.optionsGroup(title(section)));
   return command.optionsGroup('Global flags:').helpOption('-h, --help', 'display help for command');
 }

@@ -11,6 +11,7 @@ import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 import type { AuditFlags } from './audit-options.ts';
 import { openAuditLog } from './compose/audit-log.ts';
 import { startServer } from './compose/compose-server.ts';
+import { schedulerConfigurationOf } from './scheduler-options.ts';
 import type { ServerFlags } from './server-options.ts';
 import { settingsOf } from './server-settings.ts';
 import { serverWorkers } from './setup/package-root.ts';
@@ -53,6 +54,7 @@ const loopback = '127.0.0.1';
 export async function tryServer(flags: ServerFlags, advertiseAddress: string = loopback): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'porthole-try-'));
   try {
+    schedulerConfigurationOf(flags);
     const { audit, ...settings } = settingsOf({ ...flags, advertiseAddress, dataDir, securePort: 0 });
     if (audit != null) await tryAudit(audit);
     const server = await startServer({

@@ -10,16 +10,18 @@ import { requestOf } from './framework/resources.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 import type { RefusalWriter } from './refusal-writer.ts';
 
+/** Of the profile that there always is, unless a configuration says otherwise. */
 export const schedulerName = 'default-scheduler';
+export const schedulerOf = ({ spec }: Pod): string => spec.schedulerName ?? schedulerName;
 
 export interface ToldOfChanges {
+  readonly isOurs: (pod: Pod) => boolean;
   readonly cache: SchedulerCache;
   readonly nominator: Nominator;
   readonly queue: SchedulingQueue;
   readonly refusals: RefusalWriter;
 }
 
-const isOurs = (pod: Pod): boolean => (pod.spec.schedulerName ?? schedulerName) === schedulerName;
 const isTerminal = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 const hasNode = (pod: Pod): boolean => (pod.spec.nodeName ?? '') !== '';
 
@@ -90,7 +92,7 @@ const resourcesIn = (pod: Pod): unknown =>
     resources,
   ]);
 
-function podHandler({ cache, nominator, queue, refusals }: ToldOfChanges): InformerHandler<Pod> {
+function podHandler({ cache, isOurs, nominator, queue, refusals }: ToldOfChanges): InformerHandler<Pod> {
   const release = (pod: Pod): void => {
     queue.remove(pod);
     void refusals.forget(pod);

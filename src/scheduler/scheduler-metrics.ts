@@ -10,8 +10,6 @@ export interface SchedulerMetrics {
   searched(seconds: number): void;
   /** A pod has its node, so many seconds after it was first in the active queue. */
   scheduled(attempts: number, seconds: number): void;
-  /** The result ends it. */
-  showCache(sizes: () => Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>): () => void;
 }
 
 const milliseconds = exponentialBuckets(0.001, 2, 15);
@@ -54,7 +52,7 @@ const declared = declareMetrics((metrics) => ({
 }));
 
 export function schedulerMetrics(metrics: MetricsRegistry, profile: string): SchedulerMetrics {
-  const { algorithm, attempts: tries, cacheSize, duration, podAttempts, sli } = declared(metrics);
+  const { algorithm, attempts: tries, duration, podAttempts, sli } = declared(metrics);
   return {
     attempted(result, seconds) {
       tries.inc({ result, profile });
@@ -65,7 +63,14 @@ export function schedulerMetrics(metrics: MetricsRegistry, profile: string): Sch
       podAttempts.observe({}, attempts);
       sli.observe({ attempts: attempts >= 15 ? '15+' : String(attempts) }, seconds);
     },
-    showCache: (sizes) =>
-      cacheSize.add(() => Object.entries(sizes()).map(([type, size]) => [{ type }, size] as const)),
   };
 }
+
+/** The result ends it. */
+export const showCache = (
+  metrics: MetricsRegistry,
+  sizes: () => Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>,
+): (() => void) =>
+  declared(metrics).cacheSize.add(() =>
+    Object.entries(sizes()).map(([type, size]) => [{ type }, size] as const),
+  );

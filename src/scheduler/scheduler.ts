@@ -1,6 +1,6 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
 import { namespaces, pods } from '../api/generated/resources.ts';
-import type { Namespace } from '../api/generated/types/core-v1.ts';
+import type { Namespace, Pod } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
@@ -9,7 +9,13 @@ import { type EventRecorder, referenceTo } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { SchedulerCache } from './cache.ts';
-import { schedulerName, watchCluster } from './cluster-events.ts';
+import { schedulerOf, watchCluster } from './cluster-events.ts';
+import type { PluginArgs } from './config/plugin-args.ts';
+import {
+  type ProfileConfiguration,
+  type SchedulerConfiguration,
+  usualConfiguration,
+} from './config/scheduler-configuration.ts';
 import { type WatchedDevices, watchDevices } from './devices-view.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import type { CycleState } from './framework/cycle-state.ts';
@@ -19,9 +25,15 @@ import { Nominator } from './framework/nominator.ts';
 import type { Plugin, QueuedPod, WeightedPlugin } from './framework/plugin.ts';
 import { NodeStatuses, type Status } from './framework/status.ts';
 import { defaultPlugins } from './plugins/registry.ts';
-import { SchedulingQueue } from './queue/scheduling-queue.ts';
+import { pluginsByPoint } from './profile.ts';
+import { type QueueProfile, SchedulingQueue } from './queue/scheduling-queue.ts';
 import { RefusalWriter } from './refusal-writer.ts';
-import { type AttemptResult, type SchedulerMetrics, schedulerMetrics } from './scheduler-metrics.ts';
+import {
+  type AttemptResult,
+  type SchedulerMetrics,
+  schedulerMetrics,
+  showCache,
+} from './scheduler-metrics.ts';
 import { type CycleResult, noNodes, schedulePod } from './scheduling-cycle.ts';
 import { type WatchedStorage, watchStorage } from './storage-view.ts';
 
@@ -37,6 +49,10 @@ export interface SchedulerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
+  /** Upstream's KubeSchedulerConfiguration; without it there is one profile, with the default plugins. */
+  readonly configuration?: SchedulerConfiguration | undefined;
+  /** Of a profile by its name, who tells of its pods; without it `events` does for all. */
+  readonly eventsOf?: ((schedulerName: string) => EventRecorder) | undefined;
   /** Plugins beside the default ones; their filters run last. */
   readonly extraPlugins?: readonly Plugin[];
 }
@@ -47,6 +63,15 @@ export interface Scheduler {
 
 /** Starts scheduling; the informers must be started by the caller. */
 export const startScheduler = (options: SchedulerOptions): Scheduler => new PodScheduler(options);
+
+/** What pods that name it are scheduled by. */
+interface Profile {
+  readonly framework: Framework;
+  readonly metrics: SchedulerMetrics;
+  readonly events: EventRecorder;
+  readonly percentage: number;
+  readonly queue: QueueProfile;
+}
 
 /** One try to place a pod. */
 interface Attempt {
@@ -67,15 +92,15 @@ const wentWrong = (message: string): Failure => ({ message, refusedBy: new Set()
 
 class PodScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
+  readonly #configuration: SchedulerConfiguration;
   readonly #cache = new SchedulerCache();
   readonly #nominator = new Nominator();
   readonly #namespaces: Informer<Namespace>;
   readonly #storage: WatchedStorage;
   readonly #devices: WatchedDevices;
-  readonly #framework: Framework;
+  readonly #profiles: ReadonlyMap<string, Profile>;
   readonly #queue: SchedulingQueue;
   readonly #refusals: RefusalWriter;
-  readonly #metrics: SchedulerMetrics;
   /** What is to be ended. */
   readonly #ends: (() => void)[];
   #cancelFlush: () => void = () => {};
@@ -86,23 +111,22 @@ class PodScheduler implements Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    const { client, clock, extraPlugins = [], informers, log, metrics } = options;
+    const { client, clock, informers, log } = options;
+    this.#configuration = options.configuration ?? usualConfiguration();
     this.#storage = watchStorage(informers, clock);
     this.#devices = watchDevices(informers);
     this.#namespaces = informers.informer(namespaces);
-    this.#framework = new Framework(
-      [...this.#plugins(), ...extraPlugins.map((plugin) => ({ plugin, weight: 1 }))],
-      new FrameworkMetrics(metrics, clock, schedulerName),
-      this.#nominator,
+    this.#profiles = new Map(
+      this.#configuration.profiles.map((one) => [one.schedulerName, this.#profile(one)]),
     );
     this.#queue = this.#newQueue();
     this.#refusals = new RefusalWriter({ client, clock, log });
-    this.#metrics = schedulerMetrics(metrics, schedulerName);
     this.#storage.onChange((event, change) => this.#queue.moveAllOn(event, change));
     this.#devices.onChange((event, change) => this.#queue.moveAllOn(event, change));
     this.#ends = [
-      this.#metrics.showCache(() => this.#cache.sizes()),
+      showCache(options.metrics, () => this.#cache.sizes()),
       watchCluster(informers, {
+        isOurs: (pod) => this.#profiles.has(schedulerOf(pod)),
         cache: this.#cache,
         nominator: this.#nominator,
         queue: this.#queue,
@@ -123,32 +147,68 @@ class PodScheduler implements Scheduler {
     this.#devices.stop();
   }
 
-  #plugins(): readonly WeightedPlugin[] {
+  /** Throws for plugins that can't do what the profile says. */
+  #profile(configuration: ProfileConfiguration): Profile {
+    const { clock, events, eventsOf, extraPlugins = [], metrics } = this.#options;
+    const { schedulerName } = configuration;
+    const own = eventsOf?.(schedulerName) ?? events;
+    const usual = [
+      ...this.#plugins(own, configuration.args),
+      ...extraPlugins.map((plugin) => ({ plugin, weight: 1 })),
+    ];
+    const points = pluginsByPoint(configuration, usual);
+    const measured = new FrameworkMetrics(metrics, clock, schedulerName);
+    return {
+      framework: new Framework(points, measured, this.#nominator),
+      metrics: schedulerMetrics(metrics, schedulerName),
+      events: own,
+      percentage: configuration.percentageOfNodesToScore ?? this.#configuration.percentageOfNodesToScore,
+      queue: {
+        name: schedulerName,
+        preEnqueue: points.preEnqueue.map(({ plugin }) => plugin),
+        requeueOn: new Map([
+          [noNodes, ['NodeAdd']],
+          ...usual.flatMap(({ plugin }) =>
+            plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : [],
+          ),
+        ]),
+      },
+    };
+  }
+
+  #plugins(events: EventRecorder, args: PluginArgs): readonly WeightedPlugin[] {
     const { lister } = this.#namespaces;
-    return defaultPlugins({
-      ...this.#options,
-      storage: this.#storage,
-      devices: this.#devices,
-      labelsOf: (name) => lister.get(name)?.metadata.labels,
-      nominator: this.#nominator,
-      activate: (pod) => this.#isStopped || this.#queue.activate(pod),
-      released: (pod) => this.#isStopped || this.#queue.released(pod, 'DefaultPreemption'),
-    });
+    return defaultPlugins(
+      {
+        ...this.#options,
+        events,
+        storage: this.#storage,
+        devices: this.#devices,
+        labelsOf: (name) => lister.get(name)?.metadata.labels,
+        nominator: this.#nominator,
+        activate: (pod) => this.#isStopped || this.#queue.activate(pod),
+        released: (pod) => this.#isStopped || this.#queue.released(pod, 'DefaultPreemption'),
+      },
+      args,
+    );
+  }
+
+  /** Only pods of a profile come here, and what names one can't be changed. */
+  #profileOf(pod: Pod): Profile {
+    return this.#profiles.get(schedulerOf(pod))!;
   }
 
   #newQueue(): SchedulingQueue {
     const { clock, metrics } = this.#options;
-    const { plugins } = this.#framework;
+    const { podInitialBackoffSeconds, podMaxBackoffSeconds, profiles } = this.#configuration;
+    // The same for all profiles.
+    const [sort] = this.#profiles.get(profiles[0]!.schedulerName)!.framework.points.queueSort;
     return new SchedulingQueue({
       clock,
       metrics,
-      profile: schedulerName,
-      less: plugins.find((plugin) => plugin.less)!.less!,
-      preEnqueue: plugins.filter((plugin) => plugin.preEnqueue),
-      requeueOn: new Map([
-        [noNodes, ['NodeAdd']],
-        ...plugins.flatMap((plugin) => (plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : [])),
-      ]),
+      backoff: { firstMs: podInitialBackoffSeconds * 1_000, longestMs: podMaxBackoffSeconds * 1_000 },
+      less: sort!.plugin.less!,
+      profileOf: (pod) => this.#profileOf(pod).queue,
       onReady: () => this.#wake(),
     });
   }
@@ -207,14 +267,16 @@ class PodScheduler implements Scheduler {
       return;
     }
     const { clock, random } = this.#options;
+    const { framework, metrics, percentage } = this.#profileOf(pod);
     const began = clock.monotonic();
     const result = schedulePod(pod, this.#cache.snapshot(), {
-      framework: this.#framework,
+      framework,
       random,
+      percentage,
       startAt: this.#startAt,
       nominated: this.#nominator.nodeOf(pod),
     });
-    this.#metrics.searched((clock.monotonic() - began) / 1000);
+    metrics.searched((clock.monotonic() - began) / 1000);
     this.#startAt = result.nextStart;
     if (result.fits) this.#place(attempt, result);
     else this.#guarded(attempt, () => this.#unschedulable(attempt, result));
@@ -224,13 +286,13 @@ class PodScheduler implements Scheduler {
     const { pod } = attempt.queued;
     this.#cache.assume(pod, node);
     this.#nominator.forget(pod);
-    const refused =
-      this.#framework.runReserve(state, pod, node) ?? this.#framework.runPermit(state, pod, node);
+    const { framework } = this.#profileOf(pod);
+    const refused = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
     if (refused === undefined) {
       this.#guarded(attempt, () => this.#bind(attempt, state, node));
       return;
     }
-    this.#framework.runUnreserve(state, pod, node);
+    framework.runUnreserve(state, pod, node);
     this.#cache.forget(pod);
     const statuses = new NodeStatuses();
     statuses.asked.set(node, refused);
@@ -246,10 +308,11 @@ class PodScheduler implements Scheduler {
     this.#queue.found(attempt.queued);
     // A refusal from before must not be written over PodScheduled=True.
     await this.#refusals.forget(pod);
-    const status = await this.#framework.runBind(state, pod, node);
+    const { events, framework, metrics } = this.#profileOf(pod);
+    const status = await framework.runBind(state, pod, node);
     if (this.#isStopped) return;
     if (status) {
-      this.#framework.runUnreserve(state, pod, node);
+      framework.runUnreserve(state, pod, node);
       this.#cache.forget(pod);
       this.#queue.moveAllOn('AssignedPodDelete', {
         oldPod: { ...pod, spec: { ...pod.spec, nodeName: node } },
@@ -259,14 +322,15 @@ class PodScheduler implements Scheduler {
     }
     this.#queue.done(attempt.queued);
     this.#ended(attempt, 'scheduled');
-    this.#metrics.scheduled(attempts, (this.#options.clock.monotonic() - addedAt) / 1000);
+    metrics.scheduled(attempts, (this.#options.clock.monotonic() - addedAt) / 1000);
     const message = `Successfully assigned ${key} to ${node}`;
-    this.#options.events.event(referenceTo(pods, pod), 'Normal', 'Scheduled', message);
+    events.event(referenceTo(pods, pod), 'Normal', 'Scheduled', message);
   }
 
   async #unschedulable(attempt: Attempt, result: CycleResult & { fits: false }): Promise<void> {
     const { refused, state, statuses, total } = result;
     const { pod } = attempt.queued;
+    const { framework } = this.#profileOf(pod);
     const broken = [refused, ...statuses.asked.values()].find((status) => status?.code === 'Error');
     if (broken) {
       this.#fail(
@@ -276,9 +340,9 @@ class PodScheduler implements Scheduler {
       return;
     }
     const after =
-      total === 0 || !this.#framework.hasPostFilter
+      total === 0 || !framework.hasPostFilter
         ? undefined
-        : await this.#framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
+        : await framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
     const others = statuses.asked.size < total || total === 0 ? [statuses.others] : [];
     const refusals: Status[] = [...statuses.asked.values(), ...others];
     this.#fail(attempt, {
@@ -288,8 +352,8 @@ class PodScheduler implements Scheduler {
     });
   }
 
-  #ended({ beganMs }: Attempt, result: AttemptResult): void {
-    this.#metrics.attempted(result, (this.#options.clock.monotonic() - beganMs) / 1000);
+  #ended({ beganMs, queued }: Attempt, result: AttemptResult): void {
+    this.#profileOf(queued.pod).metrics.attempted(result, (this.#options.clock.monotonic() - beganMs) / 1000);
   }
 
   #fail(attempt: Attempt, { message, nominatedNode, refusedBy }: Failure): void {
@@ -300,7 +364,8 @@ class PodScheduler implements Scheduler {
     if (!this.#queue.addUnschedulable(queued, refusedBy)) return;
     // Before the API server knows: whoever is tried next leaves the room alone.
     if (nominatedNode !== undefined) this.#nominator.nominate(queued.pod, nominatedNode);
-    this.#options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
+    const { events } = this.#profileOf(queued.pod);
+    events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
     const reason = isError ? 'SchedulerError' : 'Unschedulable';
     this.#refusals.write(queued.pod, { reason, message, nominatedNode });
   }

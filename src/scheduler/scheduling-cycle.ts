@@ -11,9 +11,9 @@ const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
 
 /** How many fitting nodes are enough (upstream: numFeasibleNodesToFind with the adaptive percentage). */
-export function feasibleNodesToFind(total: number): number {
+export function feasibleNodesToFind(total: number, share = 0): number {
   if (total < minFeasibleNodes) return total;
-  const percentage = Math.max(minFeasiblePercentage, 50 - Math.trunc(total / 125));
+  const percentage = share === 0 ? Math.max(minFeasiblePercentage, 50 - Math.trunc(total / 125)) : share;
   return Math.max(minFeasibleNodes, Math.trunc((total * percentage) / 100));
 }
 
@@ -38,6 +38,8 @@ export interface CycleOptions {
   readonly startAt: number;
   /** Room was made for the pod there: it is looked at first. */
   readonly nominated?: string;
+  /** How many of the nodes that fit are enough, in percent; 0: by how many nodes there are. */
+  readonly percentage?: number;
 }
 
 export function schedulePod(
@@ -45,7 +47,7 @@ export function schedulePod(
   snapshot: Snapshot,
   options: CycleOptions,
 ): CycleResult & { readonly nextStart: number } {
-  const { framework, nominated = '', random, startAt } = options;
+  const { framework, nominated = '', percentage = 0, random, startAt } = options;
   const state = framework.beginCycle();
   const total = snapshot.nodes.length;
   if (total === 0) {
@@ -71,7 +73,7 @@ export function schedulePod(
   )
     return { fits: true, node: nominated, state, nextStart: startAt };
   const nodes = nodeNames ? [...nodeNames].flatMap((name) => snapshot.get(name) ?? []) : snapshot.nodes;
-  const enough = feasibleNodesToFind(nodes.length);
+  const enough = feasibleNodesToFind(nodes.length, percentage);
   const { feasible, looked } = framework.runFilters(state, pod, nodes, { startAt, enough, statuses });
   const nextStart = (startAt + looked) % total;
   const [only] = feasible;

@@ -11,9 +11,6 @@ import type { InformerFactory } from '../client/cache/informer.ts';
 import type { Change, StorageEvent } from './framework/plugin.ts';
 import type { StorageView } from './framework/storage.ts';
 
-/** Upstream's bindTimeoutSeconds. */
-const bindTimeoutMs = 600_000;
-
 type Watched =
   | 'PersistentVolumeClaim'
   | 'PersistentVolume'
@@ -77,7 +74,7 @@ export function watchStorage(informers: InformerFactory, clock: Clock): WatchedS
     storageClass: (name) => classes.lister.get(name),
     csiNode: (name) => csiNodes.lister.get(name),
     attachments: (node) => attachments.lister.byIndex(byNode, node),
-    until: (isDone) =>
+    until: (isDone, mostMs) =>
       new Promise((resolve) => {
         const end = (result: boolean): void => {
           waiting.delete(check);
@@ -88,7 +85,7 @@ export function watchStorage(informers: InformerFactory, clock: Clock): WatchedS
           if (isDone()) end(true);
           else if (stopped) end(false);
         };
-        const cancel = clock.timer(bindTimeoutMs, () => end(false));
+        const cancel = clock.timer(mostMs, () => end(false));
         waiting.add(check);
         check();
       }),

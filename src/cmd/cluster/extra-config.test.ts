@@ -46,7 +46,7 @@ test('what is no flag is refused with a short error, however long and odd it is'
     ['.event-ttl=1h', /is not apiserver/],
     [
       'etcd.x=1',
-      /there is no component "etcd"; there are apiserver, controller-manager, kubelet, kube-proxy$/,
+      /there is no component "etcd"; there are apiserver, controller-manager, scheduler, kubelet, kube-proxy$/,
     ],
     ['constructor.x=1', /there is no component "constructor"/],
     ['apiserver.audit-log-path=a\nb', /^"apiserver\.audit-log-path=a\\nb" has a control character in it$/],

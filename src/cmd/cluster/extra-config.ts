@@ -1,7 +1,7 @@
 // `--extra-config`, in minikube's words: flags of the programs that a cluster is made of. Pure.
 
 /** Of upstream's programs, that Porthole has in two: server and agent. */
-const extraComponents = ['apiserver', 'controller-manager', 'kubelet', 'kube-proxy'] as const;
+const extraComponents = ['apiserver', 'controller-manager', 'scheduler', 'kubelet', 'kube-proxy'] as const;
 
 /** Both are in the agent. */
 export const isOfAgent = (component: (typeof extraComponents)[number]): boolean =>
@@ -89,8 +89,12 @@ export function saySame(
   return byFlag(some) === byFlag(others);
 }
 
+/** What a flag is called by server or agent: --config says nothing of whose it is. */
+export const ownFlag = ({ component, flag }: Pick<ExtraFlag, 'component' | 'flag'>): string =>
+  component === 'scheduler' ? `scheduler-${flag}` : flag;
+
 /** Server and agent take them as one argument each: a value with dashes is no flag. */
 export const argumentsOf = (flags: readonly ExtraFlag[] | undefined, program: 'server' | 'agent'): string[] =>
   (flags ?? [])
     .filter(({ component }) => isOfAgent(component) === (program === 'agent'))
-    .map(({ flag, value }) => `--${flag}=${value}`);
+    .map((one) => `--${ownFlag(one)}=${one.value}`);

@@ -15,6 +15,7 @@ import { evictionRatesOf } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { settleOnceStarted } from '../keep-compiled.ts';
 import { measureProcess } from '../measure-process.ts';
+import { schedulerConfigurationOf } from '../scheduler-options.ts';
 import { type ServerFlags, withServerOptions } from '../server-options.ts';
 import { settingsOf } from '../server-settings.ts';
 import { settleEngine } from '../settle-engine.ts';
@@ -65,7 +66,7 @@ const componentsOf = (flags: ServerFlags, address: string, api?: ApiEnablement):
       port: flags.dnsPort,
       clusterDomain: flags.clusterDomain,
     }),
-    leading(flags, schedulerComponent(), 'kube-scheduler'),
+    leading(flags, schedulerComponent(schedulerConfigurationOf(flags)), 'kube-scheduler'),
     leading(
       flags,
       controllersComponent({

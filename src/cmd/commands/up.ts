@@ -149,7 +149,7 @@ export function upCommand(): Command {
     )
     .option(
       '--extra-config <component.flag=value>',
-      "a flag of apiserver, controller-manager ('porthole server --help' shows them), kubelet or kube-proxy, as apiserver.audit-policy-file=audit.yaml; again for another; apiserver.<flag>- forgets it",
+      "a flag of apiserver, controller-manager, scheduler ('porthole server --help' shows them), kubelet or kube-proxy, as apiserver.audit-policy-file=audit.yaml; again for another; apiserver.<flag>- forgets it",
       given<readonly AskedFlag[]>(addExtraFlag),
     )
     .addHelpText('after', `\nA file for --config:\n${configExample.replaceAll(/^/gm, '  ').trimEnd()}`)

@@ -1,7 +1,7 @@
 // What runs beside the API server in one process: cluster DNS, scheduler, controllers; each a client like any other.
 import { readFileSync } from 'node:fs';
 import { aborted } from '../../base/until-aborted.ts';
-import { createEventRecorder } from '../../client/event-recorder.ts';
+import { createEventRecorder, type EventRecorder } from '../../client/event-recorder.ts';
 import { usualNodeTimes } from '../../controllers/node/node-health.ts';
 import { type EvictionRates, usualEvictionRates } from '../../controllers/node/zone-state.ts';
 import { startAllControllers } from '../../controllers/start-controllers.ts';
@@ -10,6 +10,7 @@ import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
 import { ensureDnsAccess, ensureDnsService, lastDnsPort } from '../../network/dns/dns-service.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { schedulerName } from '../../scheduler/cluster-events.ts';
+import type { SchedulerConfiguration } from '../../scheduler/config/scheduler-configuration.ts';
 import { startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
 import { ensureDefaultStorageClass } from './default-storage-class.ts';
@@ -74,13 +75,24 @@ export function controllersComponent(options: {
   };
 }
 
-export function schedulerComponent(): ServerComponent {
+export function schedulerComponent(configuration?: SchedulerConfiguration): ServerComponent {
   return {
     name: 'scheduler',
     async start({ clientFor, clock, random, log, metrics, informers, signal }) {
       const client = clientFor({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
-      const events = createEventRecorder({ client, clock, log }, { component: schedulerName });
-      const scheduler = startScheduler({ client, informers, events, clock, random, log, metrics });
+      const eventsOf = (component: string): EventRecorder =>
+        createEventRecorder({ client, clock, log }, { component });
+      const scheduler = startScheduler({
+        client,
+        informers,
+        events: eventsOf(schedulerName),
+        eventsOf,
+        clock,
+        random,
+        log,
+        metrics,
+        configuration,
+      });
       return { done: aborted(signal).then(() => scheduler.stop()) };
     },
   };

@@ -1,17 +1,24 @@
 // Runs the plugins of one profile, extension point by extension point.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { PointName } from '../config/scheduler-configuration.ts';
+import type { PluginsByPoint } from '../profile.ts';
 import { CycleState } from './cycle-state.ts';
 import type { ExtensionPoint, FrameworkMetrics, PluginMetrics } from './framework-metrics.ts';
 import type { NodeInfo, PodInfo } from './node-info.ts';
 import type { Nominator } from './nominator.ts';
-import type { NodeScore, Plugin, PostFilterResult, WeightedPlugin, WhatIf } from './plugin.ts';
+import type { NodeScore, Plugin, PostFilterResult, WhatIf } from './plugin.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type NodeStatuses, type Result, type Status, unresolvable, unschedulable } from './status.ts';
 
 type Having<K extends keyof Plugin> = Plugin & { readonly [P in K]-?: NonNullable<Plugin[P]> };
 
-function having<K extends keyof Plugin>(plugins: readonly Plugin[], point: K): readonly Having<K>[] {
-  return plugins.filter((plugin) => plugin[point] !== undefined) as unknown as readonly Having<K>[];
+function having<K extends keyof Plugin>(
+  plugins: readonly { readonly plugin: Plugin }[],
+  member: K,
+): readonly Having<K>[] {
+  return plugins
+    .map(({ plugin }) => plugin)
+    .filter((plugin) => plugin[member] !== undefined) as unknown as readonly Having<K>[];
 }
 
 /** A plugin at one of its points. */
@@ -50,7 +57,7 @@ const none: readonly PodInfo[] = [];
 const nobody: Pick<Nominator, 'on'> = { on: () => none };
 
 export class Framework implements WhatIf {
-  readonly plugins: readonly Plugin[];
+  readonly points: PluginsByPoint;
   readonly #metrics: FrameworkMetrics;
   readonly #nominator: Pick<Nominator, 'on'>;
   readonly #weights: ReadonlyMap<string, number>;
@@ -69,29 +76,29 @@ export class Framework implements WhatIf {
   readonly #bind: readonly Placed<'bind'>[];
   readonly #postBind: readonly Placed<'postBind'>[];
 
-  constructor(
-    weighted: readonly WeightedPlugin[],
-    metrics: FrameworkMetrics,
-    nominator: Pick<Nominator, 'on'> = nobody,
-  ) {
+  constructor(points: PluginsByPoint, metrics: FrameworkMetrics, nominator: Pick<Nominator, 'on'> = nobody) {
     this.#nominator = nominator;
-    this.plugins = weighted.map(({ plugin }) => plugin);
+    this.points = points;
     this.#metrics = metrics;
-    this.#weights = new Map(weighted.map(({ plugin, weight }) => [plugin.name, weight]));
-    const placed = <K extends keyof Plugin>(point: K, name: ExtensionPoint): Placed<K>[] =>
-      having(this.plugins, point).map((plugin) => ({ plugin, ...metrics.plugin(plugin, name) }));
+    this.#weights = new Map(points.score.map(({ plugin, weight }) => [plugin.name, weight]));
+    const placed = <K extends keyof Plugin>(
+      member: K,
+      name: ExtensionPoint,
+      at: PointName = member as PointName,
+    ): Placed<K>[] =>
+      having(points[at], member).map((plugin) => ({ plugin, ...metrics.plugin(plugin, name) }));
     this.#preFilter = placed('preFilter', 'PreFilter');
     this.#filter = placed('filter', 'Filter');
-    this.#addPod = having(this.plugins, 'addPod');
-    this.#removePod = having(this.plugins, 'removePod');
+    this.#addPod = having(points.preFilter, 'addPod');
+    this.#removePod = having(points.preFilter, 'removePod');
     this.#postFilter = placed('postFilter', 'PostFilter');
     this.#preScore = placed('preScore', 'PreScore');
     this.#score = placed('score', 'Score');
     this.#normalize = new Map(
-      placed('normalizeScores', 'ScoreExtensionNormalize').map((one) => [one.plugin, one]),
+      placed('normalizeScores', 'ScoreExtensionNormalize', 'score').map((one) => [one.plugin, one]),
     );
     this.#reserve = placed('reserve', 'Reserve');
-    this.#unreserve = placed('unreserve', 'Unreserve').reverse();
+    this.#unreserve = placed('unreserve', 'Unreserve', 'reserve').reverse();
     this.#permit = placed('permit', 'Permit');
     this.#preBind = placed('preBind', 'PreBind');
     this.#bind = placed('bind', 'Bind');

@@ -5,10 +5,9 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/types/policy-v1.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
-import { defaultPlugins } from '../plugins/registry.ts';
 import { schedulePod } from '../scheduling-cycle.ts';
 import { makeNode, makePod, nodeWith } from '../testing/builders.ts';
-import { testPluginDeps } from '../testing/plugin-deps.ts';
+import { testPluginDeps, usualPoints } from '../testing/plugin-deps.ts';
 import { Framework } from './framework.ts';
 import { FrameworkMetrics } from './framework-metrics.ts';
 import { noNodesFit } from './no-nodes-fit.ts';
@@ -70,7 +69,7 @@ function search(
   const nominator = new Nominator();
   for (const [promised, node] of how.nominated ?? []) nominator.nominate(promised, node);
   const framework = new Framework(
-    defaultPlugins(testPluginDeps()),
+    usualPoints(),
     new FrameworkMetrics(createMetrics(), new FakeClock(), 'test'),
     nominator,
   );

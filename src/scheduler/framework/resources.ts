@@ -77,3 +77,19 @@ export function subtractResources(from: Resources, less: Resources): void {
   from.pods -= less.pods;
   for (const [name, amount] of less.scalars) from.scalars.set(name, (from.scalars.get(name) ?? 0) - amount);
 }
+
+/** 0 of what is not named. */
+export function amountOf(resources: Resources, name: string): number {
+  switch (name) {
+    case 'cpu':
+      return resources.milliCpu;
+    case 'memory':
+      return resources.memory;
+    case 'ephemeral-storage':
+      return resources.ephemeralStorage;
+    case 'pods':
+      return resources.pods;
+    default:
+      return resources.scalars.get(name) ?? 0;
+  }
+}

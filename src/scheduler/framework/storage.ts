@@ -12,7 +12,7 @@ export interface StorageView {
   csiNode(name: string): CSINode | undefined;
   attachments(node: string): readonly VolumeAttachment[];
   /** Resolves with true when `isDone` says so after a change, with false when it took too long. */
-  until(isDone: () => boolean): Promise<boolean>;
+  until(isDone: () => boolean, mostMs: number): Promise<boolean>;
 }
 
 export const volumeEvents: readonly ClusterEvent[] = [

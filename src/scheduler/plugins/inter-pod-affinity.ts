@@ -1,6 +1,7 @@
 // InterPodAffinity: pods that want to be near, or away from, other pods within a topology domain.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Labels } from '../../apimachinery/labels.ts';
+import type { PluginArgs } from '../config/plugin-args.ts';
 import { type AffinityTerms, affinityTerms, type NamespaceView } from '../framework/affinity-terms.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import { DomainCounts } from '../framework/domain-counts.ts';
@@ -195,7 +196,14 @@ function credit(
   }
 }
 
-function preferences(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Pod) => NamespaceView): Scores {
+type Args = PluginArgs['InterPodAffinity'];
+
+function preferences(
+  pod: Pod,
+  nodes: readonly NodeInfo[],
+  namespaceOf: (pod: Pod) => NamespaceView,
+  { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods }: Args,
+): Scores {
   const scores: Scores = new Map();
   const creditAll = (terms: AffinityTerms, sign: number, other: Pod, node: NodeInfo): void => {
     const sums = terms.size === 0 ? undefined : terms.matching(other, namespaceOf(other));
@@ -216,10 +224,12 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[], namespaceOf: (pod: Po
       creditAll(away, -1, other, node);
       if (!hasAffinity) continue;
       const [theirs, notTheirs, needed] = wanted(other);
-      creditAll(theirs, 1, pod, node);
-      creditAll(notTheirs, -1, pod, node);
+      if (!ignorePreferredTermsOfExistingPods) {
+        creditAll(theirs, 1, pod, node);
+        creditAll(notTheirs, -1, pod, node);
+      }
       // Those that could not be without such pods attract them, too.
-      creditAll(needed, 1, pod, node);
+      if (hardPodAffinityWeight > 0) creditAll(needed, hardPodAffinityWeight, pod, node);
     }
   }
   return scores;
@@ -261,7 +271,7 @@ function concerns(
   return other === undefined && near.size > 0 && near.matchAll(oldPod, namespaceOf(oldPod));
 }
 
-export const interPodAffinity = (labelsOf: NamespaceLabels): Plugin => ({
+export const interPodAffinity = (labelsOf: NamespaceLabels, args: Args): Plugin => ({
   name: 'InterPodAffinity',
   requeueOn: [
     { on: ['NodeAdd', 'NodeUpdateNodeLabel'], helps: movesDomain },
@@ -302,7 +312,7 @@ export const interPodAffinity = (labelsOf: NamespaceLabels): Plugin => ({
     const own = pod.spec.affinity;
     const prefers = own?.podAffinity?.[preferred] ?? own?.podAntiAffinity?.[preferred];
     if (!prefers && nodes.every((node) => node.podsWithAffinity === 0)) return skip;
-    const scores = preferences(pod, nodes, viewer(labelsOf));
+    const scores = preferences(pod, nodes, viewer(labelsOf), args);
     if (scores.size === 0) return skip;
     state.write(scoreKey, scores);
     return undefined;

@@ -1,6 +1,11 @@
 // NodeAffinity: nodeSelector and required node affinity filter; preferred terms score.
 import type { Pod, PreferredSchedulingTerm } from '../../api/generated/types/core-v1.ts';
-import { matchesRequiredNodeAffinity, preferenceOf } from '../../component-helpers/node-affinity.ts';
+import {
+  matchesNodeSelector,
+  matchesRequiredNodeAffinity,
+  preferenceOf,
+} from '../../component-helpers/node-affinity.ts';
+import type { PluginArgs } from '../config/plugin-args.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
@@ -23,7 +28,7 @@ function pinnedNames(pod: Pod): Set<string> | undefined {
   return names;
 }
 
-export const nodeAffinity: Plugin = {
+export const nodeAffinity = ({ addedAffinity }: PluginArgs['NodeAffinity'] = {}): Plugin => ({
   name: 'NodeAffinity',
   requeueOn: [
     {
@@ -36,16 +41,24 @@ export const nodeAffinity: Plugin = {
   ],
   preFilter: (_state, pod) => {
     const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-    if (!required && Object.keys(pod.spec.nodeSelector ?? {}).length === 0) return { status: skip };
+    const added = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+    if (!required && !added && Object.keys(pod.spec.nodeSelector ?? {}).length === 0) return { status: skip };
     const nodeNames = pinnedNames(pod);
     return nodeNames ? { nodeNames } : undefined;
   },
-  filter: (_state, pod, node) =>
-    matchesRequiredNodeAffinity(pod, node.node)
+  filter: (_state, pod, { node }) => {
+    const added = addedAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+    if (added !== undefined && !matchesNodeSelector(added, node))
+      return unresolvable("node(s) didn't match scheduler-enforced node affinity");
+    return matchesRequiredNodeAffinity(pod, node)
       ? undefined
-      : unresolvable("node(s) didn't match Pod's node affinity/selector"),
+      : unresolvable("node(s) didn't match Pod's node affinity/selector");
+  },
   preScore: (state, pod) => {
-    const preferred = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+    const preferred = [
+      ...(addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []),
+      ...(pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []),
+    ];
     if (preferred.length === 0) return skip;
     state.write(key, preferred);
     return undefined;
@@ -55,4 +68,4 @@ export const nodeAffinity: Plugin = {
     const most = Math.max(0, ...scores.map((s) => s.score));
     if (most > 0) for (const s of scores) s.score = Math.trunc((maxNodeScore * s.score) / most);
   },
-};
+});

@@ -1,16 +1,16 @@
 // NodeResourcesFit: the pod's requests must fit in what the node has left; emptier nodes score higher.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { PluginArgs } from '../config/plugin-args.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { type Change, maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import type { Change, Plugin } from '../framework/plugin.ts';
 import { nonZeroRequestOf, type Resources, requestOf, resourcesFrom } from '../framework/resources.ts';
+import { scorerOf, type WantedResources } from '../framework/scoring-strategy.ts';
 import { unresolvable, unschedulable } from '../framework/status.ts';
 
-interface Wanted {
-  readonly request: Resources;
-  readonly nonZero: { readonly milliCpu: number; readonly memory: number };
-}
-const key = stateKey<Wanted>('NodeResourcesFit');
+type Args = PluginArgs['NodeResourcesFit'];
+
+const key = stateKey<WantedResources>('NodeResourcesFit');
 
 /** Names of resources that are short, in upstream's order; `never` when the node could not hold it even empty. */
 function insufficientResources(
@@ -44,8 +44,16 @@ function insufficientResources(
   return { reasons, never };
 }
 
-const free = (capacity: number, used: number): number =>
-  capacity <= 0 || used > capacity ? 0 : Math.trunc(((capacity - used) * maxNodeScore) / capacity);
+/** What extenders look after, or nobody does. */
+function isIgnored(name: string, { ignoredResourceGroups, ignoredResources }: Args): boolean {
+  return ignoredResources.includes(name) || ignoredResourceGroups.includes(name.split('/')[0] ?? '');
+}
+
+function withoutIgnored(request: Resources, args: Args): Resources {
+  if (args.ignoredResources.length + args.ignoredResourceGroups.length === 0) return request;
+  const scalars = new Map([...request.scalars].filter(([name]) => !isIgnored(name, args)));
+  return { ...request, scalars };
+}
 
 const amounts = ({ milliCpu, memory, ephemeralStorage, scalars }: Resources): ReadonlyMap<string, number> =>
   new Map([['cpu', milliCpu], ['memory', memory], ['ephemeral-storage', ephemeralStorage], ...scalars]);
@@ -82,31 +90,30 @@ function hasRoomNow(pod: Pod, { node, oldNode }: Change): boolean {
   return now.pods > before.pods || hasMore(request, before, now);
 }
 
-export const nodeResourcesFit: Plugin = {
-  name: 'NodeResourcesFit',
-  requeueOn: [
-    'AssignedPodDelete',
-    { on: ['AssignedPodUpdatePodScaleDown'], helps: freesWhatIsAskedFor },
-    'UnschedulablePodUpdatePodScaleDown',
-    { on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], helps: hasRoomNow },
-  ],
-  preFilter: (state, pod) => {
-    state.write(key, { request: requestOf(pod), nonZero: nonZeroRequestOf(pod) });
-    return undefined;
-  },
-  filter: (state, _pod, node) => {
-    const wanted = state.read(key);
-    if (!wanted) return undefined;
-    const { reasons, never } = insufficientResources(wanted.request, node);
-    if (reasons.length === 0) return undefined;
-    return never ? unresolvable(...reasons) : unschedulable(...reasons);
-  },
-  /** LeastAllocated over cpu and memory, equal weights: upstream's default strategy. */
-  score: (state, _pod, node) => {
-    const wanted = state.read(key);
-    if (!wanted) return 0;
-    const cpu = free(node.allocatable.milliCpu, node.nonZeroRequested.milliCpu + wanted.nonZero.milliCpu);
-    const memory = free(node.allocatable.memory, node.nonZeroRequested.memory + wanted.nonZero.memory);
-    return Math.trunc((cpu + memory) / 2);
-  },
+export const nodeResourcesFit = (args: Args): Plugin => {
+  const score = scorerOf(args.scoringStrategy);
+  return {
+    name: 'NodeResourcesFit',
+    requeueOn: [
+      'AssignedPodDelete',
+      { on: ['AssignedPodUpdatePodScaleDown'], helps: freesWhatIsAskedFor },
+      'UnschedulablePodUpdatePodScaleDown',
+      { on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], helps: hasRoomNow },
+    ],
+    preFilter: (state, pod) => {
+      state.write(key, { request: withoutIgnored(requestOf(pod), args), nonZero: nonZeroRequestOf(pod) });
+      return undefined;
+    },
+    filter: (state, _pod, node) => {
+      const wanted = state.read(key);
+      if (!wanted) return undefined;
+      const { reasons, never } = insufficientResources(wanted.request, node);
+      if (reasons.length === 0) return undefined;
+      return never ? unresolvable(...reasons) : unschedulable(...reasons);
+    },
+    score: (state, _pod, node) => {
+      const wanted = state.read(key);
+      return wanted ? score(node, wanted) : 0;
+    },
+  };
 };

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
+import { usualArgs } from '../config/plugin-args.ts';
 import type { Change, ClusterEvent, Plugin } from '../framework/plugin.ts';
 import { makeNode, makePod } from '../testing/builders.ts';
 import { testPluginDeps } from '../testing/plugin-deps.ts';
 import { defaultPlugins } from './registry.ts';
 
 const plugins = new Map<string, Plugin>(
-  defaultPlugins(testPluginDeps()).map(({ plugin }) => [plugin.name, plugin]),
+  defaultPlugins(testPluginDeps(), usualArgs()).map(({ plugin }) => [plugin.name, plugin]),
 );
 
 function wakes(plugin: string, pod: Pod, event: ClusterEvent, change: Change): boolean {

@@ -1,4 +1,5 @@
 // The default profile: every plugin in upstream's order with its score weight.
+import type { PluginArgs } from '../config/plugin-args.ts';
 import type { WeightedPlugin } from '../framework/plugin.ts';
 import type { StorageView } from '../framework/storage.ts';
 import { defaultBinder } from './default-binder.ts';
@@ -29,7 +30,7 @@ export interface PluginDeps extends PreemptionDeps {
   readonly labelsOf: NamespaceLabels;
 }
 
-export function defaultPlugins(deps: PluginDeps): readonly WeightedPlugin[] {
+export function defaultPlugins(deps: PluginDeps, args: PluginArgs): readonly WeightedPlugin[] {
   const { client, devices, labelsOf, storage } = deps;
   return [
     { plugin: schedulingGates, weight: 0 },
@@ -37,19 +38,22 @@ export function defaultPlugins(deps: PluginDeps): readonly WeightedPlugin[] {
     { plugin: nodeUnschedulable, weight: 0 },
     { plugin: nodeName, weight: 0 },
     { plugin: taintToleration, weight: 3 },
-    { plugin: nodeAffinity, weight: 2 },
+    { plugin: nodeAffinity(args.NodeAffinity), weight: 2 },
     { plugin: podSystemPlugin, weight: 0 },
     { plugin: nodePorts, weight: 0 },
-    { plugin: nodeResourcesFit, weight: 1 },
+    { plugin: nodeResourcesFit(args.NodeResourcesFit), weight: 1 },
     { plugin: volumeRestrictions(storage), weight: 0 },
     { plugin: nodeVolumeLimits(storage), weight: 0 },
-    { plugin: volumeBinding(client, storage), weight: 0 },
+    { plugin: volumeBinding(client, storage, args.VolumeBinding), weight: 0 },
     { plugin: volumeZone(storage), weight: 0 },
     { plugin: podTopologySpread, weight: 2 },
-    { plugin: interPodAffinity(labelsOf), weight: 2 },
+    { plugin: interPodAffinity(labelsOf, args.InterPodAffinity), weight: 2 },
     { plugin: dynamicResources(client, devices), weight: 2 },
-    { plugin: defaultPreemption(deps), weight: 0 },
-    { plugin: nodeResourcesBalancedAllocation, weight: 1 },
+    { plugin: defaultPreemption(deps, args.DefaultPreemption), weight: 0 },
+    {
+      plugin: nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation),
+      weight: 1,
+    },
     { plugin: imageLocality, weight: 1 },
     { plugin: defaultBinder(client), weight: 0 },
   ];

@@ -39,7 +39,7 @@ const rows: readonly [PersistentVolumeClaim | undefined, said: string | undefine
 test('a generic ephemeral volume waits for the claim that was made for its pod', () => {
   for (const [there, said] of rows) {
     const view = { claim: () => there } as unknown as StorageView;
-    const result = volumeBinding(undefined as never, view).preFilter?.(
+    const result = volumeBinding(undefined as never, view, { bindTimeoutSeconds: 600 }).preFilter?.(
       new CycleState(false),
       pod,
       undefined as never,

@@ -4,6 +4,7 @@ import type { PersistentVolumeClaim, Pod, Volume } from '../../api/generated/typ
 import type { Client } from '../../client/client.ts';
 import { claimOf, claimsOf, foreignClaim } from '../../component-helpers/pod-claims.ts';
 import { classOf, findVolume, isReachable } from '../../component-helpers/volume-match.ts';
+import type { PluginArgs } from '../config/plugin-args.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { failure, skip, unresolvable } from '../framework/status.ts';
@@ -62,7 +63,11 @@ function claimsOfPod(pod: Pod, view: StorageView): Claims | string {
   return immediate ? 'pod has unbound immediate PersistentVolumeClaims' : { bound, delayed };
 }
 
-export function volumeBinding(client: Client, view: StorageView): Plugin {
+export function volumeBinding(
+  client: Client,
+  view: StorageView,
+  { bindTimeoutSeconds }: PluginArgs['VolumeBinding'],
+): Plugin {
   return {
     name: 'VolumeBinding',
     requeueOn: [
@@ -110,7 +115,10 @@ export function volumeBinding(client: Client, view: StorageView): Plugin {
       } catch (cause) {
         return failure(`binding volumes: ${cause instanceof Error ? cause.message : String(cause)}`);
       }
-      const isDone = await view.until(() => delayed.every((claim) => isBound(now(claim))));
+      const isDone = await view.until(
+        () => delayed.every((claim) => isBound(now(claim))),
+        bindTimeoutSeconds * 1_000,
+      );
       return isDone ? undefined : unresolvable('binding volumes: timed out waiting for the condition');
     },
   };

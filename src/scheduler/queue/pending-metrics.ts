@@ -13,8 +13,8 @@ export type QueueEvent =
 
 export interface PendingPods {
   counts(): Readonly<Record<WaitingIn, number>>;
-  /** How many each plugin has refused. */
-  refusals(): ReadonlyMap<string, number>;
+  /** How many each plugin of each profile has refused. */
+  refusals(): ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
 const declared = declareMetrics((metrics) => ({
@@ -39,11 +39,15 @@ export const countIncoming = (metrics: MetricsRegistry, queue: WaitingIn, event:
   declared(metrics).incoming.inc({ queue, event });
 
 /** The result ends it. */
-export function showPending(metrics: MetricsRegistry, profile: string, pods: PendingPods): () => void {
+export function showPending(metrics: MetricsRegistry, pods: PendingPods): () => void {
   const { pending, unschedulable } = declared(metrics);
   const ends = [
     pending.add(() => Object.entries(pods.counts()).map(([queue, count]) => [{ queue }, count])),
-    unschedulable.add(() => [...pods.refusals()].map(([plugin, count]) => [{ plugin, profile }, count])),
+    unschedulable.add(() =>
+      [...pods.refusals()].flatMap(([profile, counts]) =>
+        [...counts].map(([plugin, count]) => [{ plugin, profile }, count] as const),
+      ),
+    ),
   ];
   return () => {
     for (const end of ends) end();

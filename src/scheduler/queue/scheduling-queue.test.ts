@@ -28,10 +28,8 @@ describe('the scheduling queue', () => {
     queue = new SchedulingQueue({
       clock,
       metrics,
-      profile: 'test',
       less: prioritySort.less!,
-      preEnqueue: [schedulingGates],
-      requeueOn,
+      profileOf: () => ({ name: 'test', preEnqueue: [schedulingGates], requeueOn }),
       onReady: () => woken++,
     });
   });

@@ -13,7 +13,7 @@ import {
   type WaitingIn,
 } from './pending-metrics.ts';
 
-const podBackoff: Backoff = { firstMs: 1_000, longestMs: 10_000 };
+const usualBackoff: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 /** A pod is tried again after this even when nothing told us to (upstream: 5 minutes). */
 const flushUnschedulableAfterMs = 300_000;
 
@@ -41,14 +41,20 @@ interface InFlight {
 const mostRemembered = 1_000;
 const nothing: Change = {};
 
-export interface SchedulingQueueOptions {
-  readonly clock: Clock;
-  readonly metrics: MetricsRegistry;
-  readonly profile: string;
-  readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
+/** What the queue asks of the profile that a pod is scheduled by. */
+export interface QueueProfile {
+  readonly name: string;
   readonly preEnqueue: readonly Plugin[];
   /** Which plugins' refusals an event may cure. */
   readonly requeueOn: ReadonlyMap<string, readonly (ClusterEvent | Hint)[]>;
+}
+
+export interface SchedulingQueueOptions {
+  readonly clock: Clock;
+  readonly metrics: MetricsRegistry;
+  readonly backoff?: Backoff;
+  readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
+  readonly profileOf: (pod: Pod) => QueueProfile;
   /** Called when `pop` has something. */
   readonly onReady: () => void;
 }
@@ -69,7 +75,7 @@ export class SchedulingQueue implements PendingPods {
   constructor(options: SchedulingQueueOptions) {
     this.#options = options;
     this.#active = new Heap(options.less);
-    this.#hide = showPending(options.metrics, options.profile, this);
+    this.#hide = showPending(options.metrics, this);
   }
 
   get size(): number {
@@ -86,12 +92,17 @@ export class SchedulingQueue implements PendingPods {
     };
   }
 
-  refusals(): Map<string, number> {
-    const counts = new Map<string, number>();
+  refusals(): Map<string, Map<string, number>> {
+    const profiles = new Map<string, Map<string, number>>();
     const waiting = [...this.#backoff.values(), ...this.#unschedulable.values()].map(({ queued }) => queued);
-    for (const { refusedBy } of [...this.#inActive.values(), ...waiting])
+    for (const { pod, refusedBy } of [...this.#inActive.values(), ...waiting]) {
+      if (refusedBy.size === 0) continue;
+      const { name } = this.#options.profileOf(pod);
+      const counts = profiles.get(name) ?? new Map<string, number>();
+      profiles.set(name, counts);
       for (const plugin of refusedBy) counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
-    return counts;
+    }
+    return profiles;
   }
 
   add(pod: Pod): void {
@@ -263,7 +274,7 @@ export class SchedulingQueue implements PendingPods {
   }
 
   #cures(plugin: string, { pod }: QueuedPod, event: ClusterEvent, change: Change): boolean {
-    const known = this.#options.requeueOn.get(plugin);
+    const known = this.#options.profileOf(pod).requeueOn.get(plugin);
     return (
       known?.some((one) =>
         typeof one === 'string' ? one === event : one.on.includes(event) && one.helps(pod, change),
@@ -272,7 +283,7 @@ export class SchedulingQueue implements PendingPods {
   }
 
   #backoffMs(queued: QueuedPod): number {
-    return backoffMs(podBackoff, queued.attempts);
+    return backoffMs(this.#options.backoff ?? usualBackoff, queued.attempts);
   }
 
   /** Until an event that may help. */
@@ -292,8 +303,8 @@ export class SchedulingQueue implements PendingPods {
   }
 
   #enqueue(waiting: QueuedPod, event: QueueEvent): void {
-    const { clock, metrics, onReady, preEnqueue } = this.#options;
-    for (const plugin of preEnqueue) {
+    const { clock, metrics, onReady, profileOf } = this.#options;
+    for (const plugin of profileOf(waiting.pod).preEnqueue) {
       if (plugin.preEnqueue?.(waiting.pod) === undefined) continue;
       this.#keep({ ...waiting, refusedBy: new Set([...waiting.refusedBy, plugin.name]) }, plugin.name, event);
       return;

@@ -5,9 +5,11 @@ import { SharedInformer } from '../../client/cache/shared-informer.ts';
 import type { Client } from '../../client/client.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
+import { usualArgs } from '../config/plugin-args.ts';
 import { Nominator } from '../framework/nominator.ts';
 import type { DevicesView } from '../plugins/dynamic-resources.ts';
-import type { PluginDeps } from '../plugins/registry.ts';
+import { defaultPlugins, type PluginDeps } from '../plugins/registry.ts';
+import { type PluginsByPoint, pluginsByPoint } from '../profile.ts';
 import { noStorage } from './no-storage.ts';
 
 const informer: InformerFactory['informer'] = (resource) => new SharedInformer(resource, silentLogger);
@@ -38,3 +40,6 @@ export const testPluginDeps = (changed: Partial<PluginDeps> = {}): PluginDeps =>
   released: () => {},
   ...changed,
 });
+
+export const usualPoints = (): PluginsByPoint =>
+  pluginsByPoint({ schedulerName: 'test', plugins: {} }, defaultPlugins(testPluginDeps(), usualArgs()));

@@ -12,17 +12,25 @@ import { SchedulerCache } from './cache.ts';
 import { schedulerOf, watchCluster } from './cluster-events.ts';
 import type { PluginArgs } from './config/plugin-args.ts';
 import {
+  type ExtenderConfiguration,
   type ProfileConfiguration,
   type SchedulerConfiguration,
   usualConfiguration,
 } from './config/scheduler-configuration.ts';
 import { type WatchedDevices, watchDevices } from './devices-view.ts';
+import {
+  type AskExtender,
+  bindingExtender,
+  type Extender,
+  isInterested,
+  preemptByExtenders,
+} from './extender.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
 import { FrameworkMetrics } from './framework/framework-metrics.ts';
 import { Nominator } from './framework/nominator.ts';
-import type { Plugin, QueuedPod, WeightedPlugin } from './framework/plugin.ts';
+import type { Plugin, PostFilterResult, QueuedPod, WeightedPlugin } from './framework/plugin.ts';
 import { NodeStatuses, type Status } from './framework/status.ts';
 import { defaultPlugins } from './plugins/registry.ts';
 import { pluginsByPoint } from './profile.ts';
@@ -34,7 +42,7 @@ import {
   schedulerMetrics,
   showCache,
 } from './scheduler-metrics.ts';
-import { type CycleResult, noNodes, schedulePod } from './scheduling-cycle.ts';
+import { type CycleResult, noNodes, schedulePod, schedulePodWith } from './scheduling-cycle.ts';
 import { type WatchedStorage, watchStorage } from './storage-view.ts';
 
 /** Scheduling stops for other work of the process after this. */
@@ -51,6 +59,8 @@ export interface SchedulerOptions {
   readonly metrics: MetricsRegistry;
   /** Upstream's KubeSchedulerConfiguration; without it there is one profile, with the default plugins. */
   readonly configuration?: SchedulerConfiguration | undefined;
+  /** How extenders are reached. Needed where the configuration has some. */
+  readonly extenderClient?: ((configuration: ExtenderConfiguration) => AskExtender) | undefined;
   /** Of a profile by its name, who tells of its pods; without it `events` does for all. */
   readonly eventsOf?: ((schedulerName: string) => EventRecorder) | undefined;
   /** Plugins beside the default ones; their filters run last. */
@@ -73,6 +83,8 @@ interface Profile {
   readonly queue: QueueProfile;
 }
 
+const unreachable: AskExtender = () => Promise.reject(new Error('there is no way to reach extenders'));
+
 /** One try to place a pod. */
 interface Attempt {
   readonly queued: QueuedPod;
@@ -93,12 +105,15 @@ const wentWrong = (message: string): Failure => ({ message, refusedBy: new Set()
 class PodScheduler implements Scheduler {
   readonly #options: SchedulerOptions;
   readonly #configuration: SchedulerConfiguration;
+  readonly #extenders: readonly Extender[];
   readonly #cache = new SchedulerCache();
   readonly #nominator = new Nominator();
   readonly #namespaces: Informer<Namespace>;
   readonly #storage: WatchedStorage;
   readonly #devices: WatchedDevices;
   readonly #profiles: ReadonlyMap<string, Profile>;
+  /** Somebody else is asked about a pod: the next one waits. */
+  #isAsking = false;
   readonly #queue: SchedulingQueue;
   readonly #refusals: RefusalWriter;
   /** What is to be ended. */
@@ -113,6 +128,10 @@ class PodScheduler implements Scheduler {
     this.#options = options;
     const { client, clock, informers, log } = options;
     this.#configuration = options.configuration ?? usualConfiguration();
+    this.#extenders = this.#configuration.extenders.map((one) => ({
+      configuration: one,
+      ask: options.extenderClient?.(one) ?? unreachable,
+    }));
     this.#storage = watchStorage(informers, clock);
     this.#devices = watchDevices(informers);
     this.#namespaces = informers.informer(namespaces);
@@ -153,10 +172,12 @@ class PodScheduler implements Scheduler {
     const { schedulerName } = configuration;
     const own = eventsOf?.(schedulerName) ?? events;
     const usual = [
-      ...this.#plugins(own, configuration.args),
+      ...this.#plugins(own, this.#leavingToExtenders(configuration.args)),
       ...extraPlugins.map((plugin) => ({ plugin, weight: 1 })),
     ];
-    const points = pluginsByPoint(configuration, usual);
+    const binder = bindingExtender(this.#extenders);
+    const named = pluginsByPoint(configuration, usual);
+    const points = binder ? { ...named, bind: [{ plugin: binder, weight: 0 }, ...named.bind] } : named;
     const measured = new FrameworkMetrics(metrics, clock, schedulerName);
     return {
       framework: new Framework(points, measured, this.#nominator),
@@ -176,6 +197,18 @@ class PodScheduler implements Scheduler {
     };
   }
 
+  /** Of what extenders look after nobody here counts how much there is. */
+  #leavingToExtenders(args: PluginArgs): PluginArgs {
+    const managed = this.#extenders.flatMap(({ configuration }) => configuration.managedResources);
+    const ignored = managed.filter((one) => one.ignoredByScheduler).map(({ name }) => name);
+    if (ignored.length === 0) return args;
+    const { ignoredResources } = args.NodeResourcesFit;
+    return {
+      ...args,
+      NodeResourcesFit: { ...args.NodeResourcesFit, ignoredResources: [...ignoredResources, ...ignored] },
+    };
+  }
+
   #plugins(events: EventRecorder, args: PluginArgs): readonly WeightedPlugin[] {
     const { lister } = this.#namespaces;
     return defaultPlugins(
@@ -186,6 +219,10 @@ class PodScheduler implements Scheduler {
         devices: this.#devices,
         labelsOf: (name) => lister.get(name)?.metadata.labels,
         nominator: this.#nominator,
+        amongCandidates:
+          this.#extenders.length === 0
+            ? undefined
+            : (pod, found, snapshot) => preemptByExtenders(this.#extenders, pod, found, snapshot),
         activate: (pod) => this.#isStopped || this.#queue.activate(pod),
         released: (pod) => this.#isStopped || this.#queue.released(pod, 'DefaultPreemption'),
       },
@@ -234,7 +271,7 @@ class PodScheduler implements Scheduler {
   #runSlice(): void {
     const { clock } = this.#options;
     const until = clock.monotonic() + sliceMs;
-    while (!this.#isStopped) {
+    while (!this.#isStopped && !this.#isAsking) {
       const queued = this.#queue.pop();
       if (!queued) return;
       const attempt = { queued, beganMs: clock.monotonic() };
@@ -260,7 +297,7 @@ class PodScheduler implements Scheduler {
     }
   }
 
-  #scheduleOne(attempt: Attempt): void {
+  #scheduleOne(attempt: Attempt): void | Promise<void> {
     const { pod } = attempt.queued;
     if (pod.metadata.deletionTimestamp || this.#cache.isPlaced(pod)) {
       this.#queue.done(attempt.queued);
@@ -269,17 +306,28 @@ class PodScheduler implements Scheduler {
     const { clock, random } = this.#options;
     const { framework, metrics, percentage } = this.#profileOf(pod);
     const began = clock.monotonic();
-    const result = schedulePod(pod, this.#cache.snapshot(), {
+    const cycle = {
       framework,
       random,
       percentage,
       startAt: this.#startAt,
       nominated: this.#nominator.nodeOf(pod),
-    });
-    metrics.searched((clock.monotonic() - began) / 1000);
-    this.#startAt = result.nextStart;
-    if (result.fits) this.#place(attempt, result);
-    else this.#guarded(attempt, () => this.#unschedulable(attempt, result));
+    };
+    const decided = (result: ReturnType<typeof schedulePod>): void | Promise<void> => {
+      metrics.searched((clock.monotonic() - began) / 1000);
+      this.#startAt = result.nextStart;
+      return result.fits ? this.#place(attempt, result) : this.#unschedulable(attempt, result);
+    };
+    if (!this.#extenders.some((extender) => isInterested(extender, pod))) {
+      return decided(schedulePod(pod, this.#cache.snapshot(), cycle));
+    }
+    const asked = schedulePodWith(this.#extenders, pod, this.#cache.snapshot(), cycle);
+    return this.#asking(
+      asked.then((result) => {
+        if (!this.#isStopped) return decided(result);
+        return undefined;
+      }),
+    );
   }
 
   #place(attempt: Attempt, { node, state }: CycleResult & { fits: true }): void {
@@ -327,28 +375,36 @@ class PodScheduler implements Scheduler {
     events.event(referenceTo(pods, pod), 'Normal', 'Scheduled', message);
   }
 
-  async #unschedulable(attempt: Attempt, result: CycleResult & { fits: false }): Promise<void> {
+  #unschedulable(attempt: Attempt, result: CycleResult & { fits: false }): void | Promise<void> {
     const { refused, state, statuses, total } = result;
     const { pod } = attempt.queued;
     const { framework } = this.#profileOf(pod);
     const broken = [refused, ...statuses.asked.values()].find((status) => status?.code === 'Error');
     if (broken) {
-      this.#fail(
-        attempt,
-        wentWrong(`running ${JSON.stringify(broken.plugin)}: ${broken.reasons.join(', ')}`),
-      );
-      return;
+      const message = `running ${JSON.stringify(broken.plugin)}: ${broken.reasons.join(', ')}`;
+      this.#fail(attempt, wentWrong(message));
+      return undefined;
     }
-    const after =
-      total === 0 || !framework.hasPostFilter
-        ? undefined
-        : await framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
     const others = statuses.asked.size < total || total === 0 ? [statuses.others] : [];
     const refusals: Status[] = [...statuses.asked.values(), ...others];
-    this.#fail(attempt, {
-      message: fitErrorMessage(total, statuses, refused, after?.status?.reasons.join(', ')),
-      refusedBy: new Set(refusals.flatMap(({ plugin }) => plugin ?? [])),
-      nominatedNode: after ? after.nominatedNode : '',
+    const fail = (after?: PostFilterResult): void =>
+      this.#fail(attempt, {
+        message: fitErrorMessage(total, statuses, refused, after?.status?.reasons.join(', ')),
+        refusedBy: new Set(refusals.flatMap(({ plugin }) => plugin ?? [])),
+        nominatedNode: after ? after.nominatedNode : '',
+      });
+    if (total === 0 || !framework.hasPostFilter) return fail();
+    // Before the next pod is tried: what is promised to this one is not for others.
+    const after = framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
+    return after instanceof Promise ? this.#asking(after.then(fail)) : fail(after);
+  }
+
+  /** The next pod waits until it is done. */
+  #asking(work: Promise<void>): Promise<void> {
+    this.#isAsking = true;
+    return work.finally(() => {
+      this.#isAsking = false;
+      this.#wake();
     });
   }
 

@@ -292,5 +292,8 @@ test('nine thousand terms of a pod, about two thousand others, hold nobody’s s
 });
 
 test('large clusters are searched only as far as upstream does', () => {
-  assert.deepEqual([10, 100, 1000, 5000, 15000].map((total) => feasibleNodesToFind(total)), [10, 100, 420, 500, 750]);
+  assert.deepEqual(
+    [10, 100, 1000, 5000, 15000].map((total) => feasibleNodesToFind(total)),
+    [10, 100, 420, 500, 750],
+  );
 });

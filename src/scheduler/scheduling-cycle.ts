@@ -1,8 +1,10 @@
 // Which node for this pod, of a snapshot: filters, then scores, then picks. What is counted of it is counted here, too.
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { Random } from '../base/random.ts';
+import { type Extender, filterByExtenders, scoresOfExtenders } from './extender.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import type { Framework } from './framework/framework.ts';
+import type { NodeInfo } from './framework/node-info.ts';
 import type { Snapshot } from './framework/snapshot.ts';
 import { NodeStatuses, type Status, unresolvable } from './framework/status.ts';
 
@@ -42,21 +44,32 @@ export interface CycleOptions {
   readonly percentage?: number;
 }
 
-export function schedulePod(
-  pod: Pod,
-  snapshot: Snapshot,
-  options: CycleOptions,
-): CycleResult & { readonly nextStart: number } {
-  const { framework, nominated = '', percentage = 0, random, startAt } = options;
+interface Search {
+  readonly state: CycleState;
+  readonly statuses: NodeStatuses;
+  readonly total: number;
+  /** What holds for all nodes. */
+  readonly refused?: Status;
+  readonly feasible: readonly NodeInfo[];
+  readonly nextStart: number;
+}
+
+/** Nodes that fit, as far as plugins know. */
+function search(pod: Pod, snapshot: Snapshot, options: CycleOptions): Search {
+  const { framework, nominated = '', percentage = 0, startAt } = options;
   const state = framework.beginCycle();
   const total = snapshot.nodes.length;
-  if (total === 0) {
-    const refused: Status = { code: 'UnschedulableAndUnresolvable', reasons: [], plugin: noNodes };
-    return { fits: false, statuses: new NodeStatuses(refused), state, refused, total, nextStart: 0 };
-  }
+  const nowhere = (refused: Status, nextStart: number): Search => ({
+    state,
+    statuses: new NodeStatuses(refused),
+    total,
+    refused,
+    feasible: [],
+    nextStart,
+  });
+  if (total === 0) return nowhere({ code: 'UnschedulableAndUnresolvable', reasons: [], plugin: noNodes }, 0);
   const { namedBy = [], nodeNames, refused } = framework.runPreFilter(state, pod, snapshot);
-  if (refused)
-    return { fits: false, statuses: new NodeStatuses(refused), state, refused, total, nextStart: startAt };
+  if (refused) return nowhere(refused, startAt);
   const [named] = namedBy;
   const statuses = new NodeStatuses(
     named === undefined
@@ -71,15 +84,50 @@ export function schedulePod(
     first &&
     framework.runFilters(state, pod, [first], { startAt: 0, enough: 1, statuses }).feasible.length > 0
   )
-    return { fits: true, node: nominated, state, nextStart: startAt };
+    return { state, statuses, total, feasible: [first], nextStart: startAt };
   const nodes = nodeNames ? [...nodeNames].flatMap((name) => snapshot.get(name) ?? []) : snapshot.nodes;
   const enough = feasibleNodesToFind(nodes.length, percentage);
   const { feasible, looked } = framework.runFilters(state, pod, nodes, { startAt, enough, statuses });
-  const nextStart = (startAt + looked) % total;
+  return { state, statuses, total, feasible, nextStart: (startAt + looked) % total };
+}
+
+type Decided = CycleResult & { readonly nextStart: number };
+
+function failed({ nextStart, refused, state, statuses, total }: Search): Decided {
+  return { fits: false, statuses, state, total, nextStart, ...(refused ? { refused } : {}) };
+}
+
+export function schedulePod(pod: Pod, snapshot: Snapshot, options: CycleOptions): Decided {
+  const { framework, random } = options;
+  const found = search(pod, snapshot, options);
+  const { feasible, nextStart, state } = found;
   const [only] = feasible;
-  if (only === undefined) return { fits: false, statuses, state, total, nextStart };
+  if (only === undefined) return failed(found);
   const node = feasible.length === 1 ? only.name : pick(framework.runScore(state, pod, feasible), random);
   return { fits: true, node, state, nextStart };
+}
+
+/** The same, where others are asked, too. */
+export async function schedulePodWith(
+  extenders: readonly Extender[],
+  pod: Pod,
+  snapshot: Snapshot,
+  options: CycleOptions,
+): Promise<Decided> {
+  const { framework, nominated, random } = options;
+  const found = search(pod, snapshot, options);
+  const { nextStart, state, statuses } = found;
+  const feasible = await filterByExtenders(extenders, pod, found.feasible, statuses);
+  // The node that it was promised does not do after all.
+  if (feasible.length === 0 && found.feasible[0]?.name === nominated && nominated !== undefined)
+    return schedulePodWith(extenders, pod, snapshot, { ...options, nominated: '' });
+  const [only] = feasible;
+  if (only === undefined) return failed(found);
+  if (feasible.length === 1) return { fits: true, node: only.name, state, nextStart };
+  const more = await scoresOfExtenders(extenders, pod, feasible);
+  const scores = framework.runScore(state, pod, feasible);
+  for (const one of scores) one.score += more.get(one.node) ?? 0;
+  return { fits: true, node: pick(scores, random), state, nextStart };
 }
 
 /** The best score; among equals one by chance (reservoir sampling, as upstream's selectHost). */

@@ -3,10 +3,12 @@ import type { TestContext } from 'node:test';
 import { namespaces, serviceaccounts } from '../../src/api/generated/resources.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { InformerFactory } from '../../src/client/cache/informer.ts';
-import { createEventRecorder } from '../../src/client/event-recorder.ts';
+import { createEventRecorder, type EventRecorder } from '../../src/client/event-recorder.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom as random } from '../../src/component-base/system-random.ts';
+import { readSchedulerConfiguration } from '../../src/scheduler/config/scheduler-configuration.ts';
+import type { AskExtender } from '../../src/scheduler/extender.ts';
 import type { Plugin } from '../../src/scheduler/framework/plugin.ts';
 import { startScheduler } from '../../src/scheduler/scheduler.ts';
 import { frozenInformers } from '../harness/frozen-informers.ts';
@@ -23,13 +25,17 @@ export interface SchedulerCluster extends ControllersCluster {
 export interface SchedulerClusterOptions {
   readonly namespace: string;
   readonly extraPlugins?: readonly Plugin[];
+  /** A KubeSchedulerConfiguration. */
+  readonly configuration?: object;
+  /** Answers for all extenders. */
+  readonly extender?: AskExtender;
   /** The scheduler's own; all else has the real one. */
   readonly clock?: Clock;
 }
 
 export async function startSchedulerCluster(
   t: TestContext,
-  { namespace, clock = systemClock, extraPlugins = [] }: SchedulerClusterOptions,
+  { namespace, clock = systemClock, configuration, extender, extraPlugins = [] }: SchedulerClusterOptions,
 ): Promise<SchedulerCluster> {
   const cluster = await startCluster(t);
   const { client, server } = cluster;
@@ -44,9 +50,20 @@ export async function startSchedulerCluster(
   };
   const informers = frozenInformers({ client: server.controlPlane.reader, clock: systemClock, random, log });
   const about = { client: own, clock: systemClock, log };
-  const recorder = createEventRecorder(about, { component: 'default-scheduler' });
-  const { metrics } = server;
-  const options = { client: own, informers, events: recorder, clock, random, log, metrics, extraPlugins };
+  const eventsOf = (component: string): EventRecorder => createEventRecorder(about, { component });
+  const options = {
+    client: own,
+    informers,
+    events: eventsOf('default-scheduler'),
+    eventsOf,
+    clock,
+    random,
+    log,
+    metrics: server.metrics,
+    extraPlugins,
+    ...(configuration === undefined ? {} : { configuration: readSchedulerConfiguration(configuration) }),
+    ...(extender === undefined ? {} : { extenderClient: () => extender }),
+  };
   let scheduler = startScheduler(options);
   informers.start();
   t.after(async () => {

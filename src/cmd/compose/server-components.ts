@@ -14,6 +14,7 @@ import type { SchedulerConfiguration } from '../../scheduler/config/scheduler-co
 import { startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
 import { ensureDefaultStorageClass } from './default-storage-class.ts';
+import { extenderClient } from './extender-client.ts';
 import type { ServerComponent } from './run-components.ts';
 
 export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
@@ -92,6 +93,7 @@ export function schedulerComponent(configuration?: SchedulerConfiguration): Serv
         log,
         metrics,
         configuration,
+        extenderClient,
       });
       return { done: aborted(signal).then(() => scheduler.stop()) };
     },

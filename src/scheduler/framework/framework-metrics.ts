@@ -96,6 +96,21 @@ export class FrameworkMetrics {
     return result;
   }
 
+  /** Of what is mostly there at once. */
+  pointSoon<R>(
+    extension_point: ExtensionPoint,
+    run: () => R | Promise<R>,
+    statusOf: (result: R) => Result,
+  ): R | Promise<R> {
+    const began = this.#clock.monotonic();
+    const ended = (result: R): R => {
+      this.#pointTook(extension_point, statusOf(result), began);
+      return result;
+    };
+    const result = run();
+    return result instanceof Promise ? result.then(ended) : ended(result);
+  }
+
   #pointTook(extension_point: ExtensionPoint, status: Result, beganMs: number): void {
     const values = { extension_point, status: status?.code ?? 'Success', profile: this.#profile };
     this.#metrics.points.observe(values, (this.#clock.monotonic() - beganMs) / 1000);

@@ -6,7 +6,7 @@ import { CycleState } from './cycle-state.ts';
 import type { ExtensionPoint, FrameworkMetrics, PluginMetrics } from './framework-metrics.ts';
 import type { NodeInfo, PodInfo } from './node-info.ts';
 import type { Nominator } from './nominator.ts';
-import type { NodeScore, Plugin, PostFilterResult, WhatIf } from './plugin.ts';
+import type { FailedSearch, NodeScore, Plugin, PostFilterResult, WhatIf } from './plugin.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type NodeStatuses, type Result, type Status, unresolvable, unschedulable } from './status.ts';
 
@@ -221,28 +221,38 @@ export class Framework implements WhatIf {
     return this.#postFilter.length > 0;
   }
 
-  /** Asks in turn until one has made room, or says that nobody can. */
+  /** Asks in turn until one has made room, or says that nobody can. At once, unless a plugin has to ask somebody else. */
   runPostFilter(
     state: CycleState,
     pod: Pod,
     snapshot: Snapshot,
     statuses: NodeStatuses,
-  ): Promise<PostFilterResult> {
-    const makeRoom = async (): Promise<PostFilterResult> => {
-      const reasons: string[] = [];
-      let nominatedNode: string | undefined;
-      let at = this.#metrics.begins(state);
-      for (const { plugin, took } of this.#postFilter) {
-        const made = await plugin.postFilter(state, pod, { snapshot, statuses, whatIf: this });
-        if (state.isSample) at = took(made.status, at);
+  ): PostFilterResult | Promise<PostFilterResult> {
+    const search: FailedSearch = { snapshot, statuses, whatIf: this };
+    const reasons: string[] = [];
+    let nominatedNode: string | undefined;
+    const from = (i: number): PostFilterResult | Promise<PostFilterResult> => {
+      const next = this.#postFilter[i];
+      if (next === undefined) {
+        const status = unschedulable(...reasons);
+        return nominatedNode === undefined ? { status } : { status, nominatedNode };
+      }
+      const began = this.#metrics.begins(state);
+      const goOn = (made: PostFilterResult): PostFilterResult | Promise<PostFilterResult> => {
+        if (state.isSample) next.took(made.status, began);
         if (made.status?.code !== 'Unschedulable') return made;
         nominatedNode = made.nominatedNode ?? nominatedNode;
         reasons.push(...made.status.reasons);
-      }
-      const status = unschedulable(...reasons);
-      return nominatedNode === undefined ? { status } : { status, nominatedNode };
+        return from(i + 1);
+      };
+      const made = next.plugin.postFilter(state, pod, search);
+      return made instanceof Promise ? made.then(goOn) : goOn(made);
     };
-    return this.#metrics.pointAsync('PostFilter', makeRoom, ({ status }) => status);
+    return this.#metrics.pointSoon(
+      'PostFilter',
+      () => from(0),
+      ({ status }) => status,
+    );
   }
 
   /** Total scores by node, plugins' weights applied. */

@@ -23,6 +23,7 @@ import {
   priorityOf,
   usualLimits,
 } from '../framework/preemption.ts';
+import type { Snapshot } from '../framework/snapshot.ts';
 import { failure, unresolvable, unschedulable } from '../framework/status.ts';
 
 export interface PreemptionDeps {
@@ -34,6 +35,10 @@ export interface PreemptionDeps {
   readonly metrics: MetricsRegistry;
   readonly informers: InformerFactory;
   readonly nominator: Nominator;
+  /** Extenders take candidates away, or name other victims. */
+  readonly amongCandidates?:
+    | ((pod: Pod, candidates: readonly Candidate[], snapshot: Snapshot) => Promise<readonly Candidate[]>)
+    | undefined;
   /** The pod is to be tried again at once: what was begun for it failed, or its room is gone. */
   readonly activate: (pod: Pod) => void;
   /** The pod is not kept out of the queue any more. */
@@ -198,7 +203,7 @@ function ineligible(pod: Pod, node: string, { snapshot, statuses }: FailedSearch
 const said = (why: string): PostFilterResult['status'] => unschedulable(`preemption: ${why}`);
 
 export function defaultPreemption(deps: PreemptionDeps, limits: PreemptionLimits = usualLimits): Plugin {
-  const { clock, informers, metrics, nominator, random } = deps;
+  const { amongCandidates, clock, informers, metrics, nominator, random } = deps;
   const evictions = new Evictions(deps);
   const budgets = informers.informer(poddisruptionbudgets).lister;
   const { attempts } = declared(metrics);
@@ -224,11 +229,15 @@ export function defaultPreemption(deps: PreemptionDeps, limits: PreemptionLimits
       const [broken] = statuses.asked.values().filter(({ code }) => code === 'Error');
       if (found.length === 0 && broken)
         return { status: failure(`preemption: ${broken.reasons.join(', ')}`) };
-      const best = pickCandidate(found, nowMs);
-      if (best === undefined)
+      if (found.length === 0)
         return { nominatedNode: '', status: said(noNodesFit(search.snapshot.nodes.length, statuses)) };
-      evictions.begin(pod, best);
-      return { nominatedNode: best.node, status: undefined };
+      const begin = (left: readonly Candidate[]): PostFilterResult => {
+        const best = pickCandidate(left, nowMs);
+        if (best === undefined) return { status: said('no candidate node for preemption') };
+        evictions.begin(pod, best);
+        return { nominatedNode: best.node, status: undefined };
+      };
+      return amongCandidates ? amongCandidates(pod, found, search.snapshot).then(begin) : begin(found);
     },
   };
 }

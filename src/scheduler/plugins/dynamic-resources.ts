@@ -221,17 +221,17 @@ export function dynamicResources(client: Client, view: DevicesView): Plugin {
         return failure(error.message);
       }
     },
-    async postFilter(state, pod) {
+    postFilter(state, pod) {
       const wanted = state.read(key);
       if (!wanted) return { status: unschedulable('no new claims to deallocate') };
       // Nobody else uses it: elsewhere there may be such devices, too.
-      for (const claim of wanted.unavailable) {
-        const users = claim.status?.reservedFor ?? [];
-        if (users.length > 1 || (users.length === 1 && !reservedFor(claim, pod))) continue;
-        await writer.release(claim, { allocation: null, reservedFor: null });
-        return { status: unschedulable('deallocation of ResourceClaim completed') };
-      }
-      return { status: unschedulable('still not schedulable') };
+      const idle = [...wanted.unavailable].find(({ status }) =>
+        (status?.reservedFor ?? []).every(({ uid }) => uid === pod.metadata.uid),
+      );
+      if (idle === undefined) return { status: unschedulable('still not schedulable') };
+      return writer
+        .release(idle, { allocation: null, reservedFor: null })
+        .then(() => ({ status: unschedulable('deallocation of ResourceClaim completed') }));
     },
     reserve(state, _pod, node) {
       const wanted = state.read(key);

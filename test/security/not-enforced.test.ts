@@ -99,8 +99,7 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
     },
     /lifecycle.stopSignal/,
   ],
-  [classes, { value: 1000 }, /does not preempt/],
-  [classes, { metadata: { name: 'meek' }, value: 1000, preemptionPolicy: 'Never' }, undefined],
+  [classes, { value: 1000 }, undefined],
   ['/apis/networking.k8s.io/v1/servicecidrs', { spec: { cidrs: ['fd00::/112'] } }, /IPv4 only/],
   [
     '/apis/networking.k8s.io/v1/servicecidrs',

@@ -17,7 +17,7 @@ export interface Extender {
 }
 
 /** In the place of a plugin's name. Any change of the cluster may change what others say. */
-export const extenderName = 'Extender';
+const extenderName = 'Extender';
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -110,7 +110,12 @@ export async function filterByExtenders(
     if (left.length === 0) break;
     if (!isInterested(extender, pod)) continue;
     try {
-      left = await filterBy(extender, pod, left, statuses);
+      const kept = await filterBy(extender, pod, left, statuses);
+      // Refused without a word: whose word it was is known all the same.
+      for (const { name } of left)
+        if (!kept.some((one) => one.name === name) && !statuses.asked.has(name))
+          statuses.asked.set(name, { ...unresolvable(), plugin: extenderName });
+      left = kept;
     } catch (error) {
       if (!extender.configuration.ignorable) throw error;
     }

@@ -60,7 +60,10 @@ describe('a pod of higher priority on a full node', () => {
     );
     await kubectl.apply(pod('important', 'high'));
     await ready('important');
-    assert.equal(await kubectl.ok(['get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}']), 'important kept');
+    assert.equal(
+      await kubectl.ok(['get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}']),
+      'important kept',
+    );
     const uid = await kubectl.ok(['get', 'pod', 'important', '-o', 'jsonpath={.metadata.uid}']);
     await eventually(async () => {
       const told = await kubectl.ok(['get', 'events', '--field-selector', 'involvedObject.name=free']);

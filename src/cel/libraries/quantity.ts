@@ -29,7 +29,7 @@ class QuantityValue extends Opaque {
 }
 
 /** Of an amount that is a value already. */
-export function quantityValue(text: string): QuantityValue | CelError {
+export function celQuantity(text: string): QuantityValue | CelError {
   try {
     // Upstream trims only what its tools read.
     if (text !== text.trim()) return new CelError(notOne);
@@ -91,7 +91,7 @@ export const quantityLibrary: Library = {
     {
       name: 'quantity',
       overloads: [
-        { id: 'string_to_quantity', params: [stringType], result: quantityType, call: quantityValue },
+        { id: 'string_to_quantity', params: [stringType], result: quantityType, call: celQuantity },
       ],
       ...readingCosts(1),
     },
@@ -102,7 +102,7 @@ export const quantityLibrary: Library = {
           id: 'is_quantity_string',
           params: [stringType],
           result: boolType,
-          call: (text: string) => quantityValue(text) instanceof QuantityValue,
+          call: (text: string) => celQuantity(text) instanceof QuantityValue,
         },
       ],
       ...readingCosts(1),

@@ -128,6 +128,7 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Legacy-serviceaccount-token-cleaner-controller',
     'Node-lifecycle-controller',
     'Serviceaccount-token-controller',
+    'Scheduler',
     'Global',
   ]);
   const rows: [string, string[]][] = [

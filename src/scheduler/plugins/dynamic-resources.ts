@@ -10,7 +10,8 @@ import { stateKey } from '../framework/cycle-state.ts';
 import { allocateDevices, type DeviceState, SelectorError } from '../framework/devices/allocate-devices.ts';
 import { claimsOfPod, type FindClaim } from '../framework/devices/claims-of-pod.ts';
 import type { DevicePools } from '../framework/devices/device-pools.ts';
-import type { Change, Plugin } from '../framework/plugin.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { Change, Plugin, PostFilterResult } from '../framework/plugin.ts';
 import { failure, type Result, skip, unresolvable, unschedulable } from '../framework/status.ts';
 
 /** What the plugin knows of devices, and of those that it has given away. */
@@ -109,8 +110,36 @@ class ClaimWriter {
     this.#client = client;
   }
 
+  /** Each claim of the pod has its devices, and is the pod's. */
+  async bindAll(wanted: Wanted, pod: Pod, node: string): Promise<Result> {
+    const found = wanted.found.get(node) ?? [];
+    try {
+      for (const claim of wanted.claims) {
+        const at = wanted.toAllocate.indexOf(claim);
+        if (at !== -1 || !reservedFor(claim, pod)) await this.#bind(claim, pod, found[at]);
+        wanted.written.add(claim);
+      }
+      return undefined;
+    } catch (error) {
+      const { cause, message } = error as Error;
+      return failure(cause instanceof Error ? `${message}: ${cause.message}` : message);
+    }
+  }
+
+  /** A claim that nobody else uses gives its devices back: elsewhere there may be such, too. */
+  deallocateIdle(wanted: Wanted | undefined, pod: Pod): PostFilterResult | Promise<PostFilterResult> {
+    if (!wanted) return { status: unschedulable('no new claims to deallocate') };
+    const idle = [...wanted.unavailable].find(({ status }) =>
+      (status?.reservedFor ?? []).every(({ uid }) => uid === pod.metadata.uid),
+    );
+    if (idle === undefined) return { status: unschedulable('still not schedulable') };
+    return this.#release(idle, { allocation: null, reservedFor: null }).then(() => ({
+      status: unschedulable('deallocation of ResourceClaim completed'),
+    }));
+  }
+
   /** Writes into the newest version of the claim that the pod has it, with the devices that were found for it. */
-  async bind(claim: ResourceClaim, pod: Pod, allocation: AllocationResult | undefined): Promise<void> {
+  async #bind(claim: ResourceClaim, pod: Pod, allocation: AllocationResult | undefined): Promise<void> {
     const { name, namespace = '' } = claim.metadata;
     for (let tries = 1; ; tries++) {
       try {
@@ -155,7 +184,7 @@ class ClaimWriter {
   }
 
   /** The pod does not need it after all, or it is to find other devices. */
-  async release({ metadata }: ResourceClaim, status: object): Promise<void> {
+  async #release({ metadata }: ResourceClaim, status: object): Promise<void> {
     const { name, namespace, resourceVersion, uid } = metadata;
     const body = { metadata: { uid, resourceVersion }, status };
     await this.#client.patch(
@@ -164,6 +193,26 @@ class ClaimWriter {
       { type: 'merge', body },
       { subresource: 'status' },
     );
+  }
+}
+
+/** Looks for devices on the node, and remembers what it found. */
+function findOn({ name, node }: NodeInfo, wanted: Wanted): Result {
+  const away = wanted.claims.filter(({ status }) => {
+    const selector = status?.allocation?.nodeSelector;
+    return selector !== undefined && !matchesNodeSelector(selector, node);
+  });
+  for (const claim of away) wanted.unavailable.add(claim);
+  if (away.length > 0) return unresolvable('resourceclaim not available on the node');
+  if (wanted.devices === undefined) return undefined;
+  try {
+    const found = allocateDevices(wanted.toAllocate, node, wanted.devices);
+    if (found === undefined) return unresolvable('cannot allocate all claims');
+    wanted.found.set(name, found);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error;
+    return failure(error.message);
   }
 }
 
@@ -201,38 +250,11 @@ export function dynamicResources(client: Client, view: DevicesView): Plugin {
       state.write(key, wanted);
       return undefined;
     },
-    filter(state, _pod, { name, node }) {
+    filter: (state, _pod, node) => {
       const wanted = state.read(key);
-      if (!wanted) return undefined;
-      const away = wanted.claims.filter(({ status }) => {
-        const selector = status?.allocation?.nodeSelector;
-        return selector !== undefined && !matchesNodeSelector(selector, node);
-      });
-      for (const claim of away) wanted.unavailable.add(claim);
-      if (away.length > 0) return unresolvable('resourceclaim not available on the node');
-      if (wanted.devices === undefined) return undefined;
-      try {
-        const found = allocateDevices(wanted.toAllocate, node, wanted.devices);
-        if (found === undefined) return unresolvable('cannot allocate all claims');
-        wanted.found.set(name, found);
-        return undefined;
-      } catch (error) {
-        if (!(error instanceof SelectorError)) throw error;
-        return failure(error.message);
-      }
+      return wanted && findOn(node, wanted);
     },
-    postFilter(state, pod) {
-      const wanted = state.read(key);
-      if (!wanted) return { status: unschedulable('no new claims to deallocate') };
-      // Nobody else uses it: elsewhere there may be such devices, too.
-      const idle = [...wanted.unavailable].find(({ status }) =>
-        (status?.reservedFor ?? []).every(({ uid }) => uid === pod.metadata.uid),
-      );
-      if (idle === undefined) return { status: unschedulable('still not schedulable') };
-      return writer
-        .release(idle, { allocation: null, reservedFor: null })
-        .then(() => ({ status: unschedulable('deallocation of ResourceClaim completed') }));
-    },
+    postFilter: (state, pod) => writer.deallocateIdle(state.read(key), pod),
     reserve(state, _pod, node) {
       const wanted = state.read(key);
       if (!wanted || wanted.toAllocate.length === 0) return undefined;
@@ -246,21 +268,9 @@ export function dynamicResources(client: Client, view: DevicesView): Plugin {
       for (const claim of wanted?.toAllocate ?? [])
         if (!wanted?.written.has(claim)) view.forget(claim.metadata.uid ?? '');
     },
-    async preBind(state, pod, node) {
+    preBind: async (state, pod, node) => {
       const wanted = state.read(key);
-      if (!wanted) return undefined;
-      const found = wanted.found.get(node) ?? [];
-      try {
-        for (const claim of wanted.claims) {
-          const at = wanted.toAllocate.indexOf(claim);
-          if (at !== -1 || !reservedFor(claim, pod)) await writer.bind(claim, pod, found[at]);
-          wanted.written.add(claim);
-        }
-        return undefined;
-      } catch (error) {
-        const { cause, message } = error as Error;
-        return failure(cause instanceof Error ? `${message}: ${cause.message}` : message);
-      }
+      return wanted && writer.bindAll(wanted, pod, node);
     },
   };
 }

@@ -15,7 +15,7 @@ import type {
 import { parseQuantity } from '../../../apimachinery/quantity.ts';
 import { toleratesTaint } from '../../../component-helpers/taints.ts';
 import { type DevicePools, type Pool, type PooledDevice, placeOf, poolsFor } from './device-pools.ts';
-import { fullName, selects } from './device-selectors.ts';
+import { fullName, selectsDevice } from './device-selectors.ts';
 
 /** Devices that are tried for one node; beyond it the node is given up (upstream: ten seconds). */
 const mostTries = 20_000;
@@ -260,7 +260,7 @@ class Search {
 
 function isSelected({ device, driver }: PooledDevice, expressions: readonly string[]): boolean {
   for (const expression of expressions) {
-    const answer = selects(expression, driver, device);
+    const answer = selectsDevice(expression, driver, device);
     if (typeof answer === 'string') throw new SelectorError(answer);
     if (!answer) return false;
   }

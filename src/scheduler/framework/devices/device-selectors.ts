@@ -3,7 +3,7 @@ import type { Device, DeviceAttribute } from '../../../api/generated/types/resou
 import { boolType, dynType } from '../../../cel/cel-type.ts';
 import { compileExpression } from '../../../cel/compile.ts';
 import { kubernetesEnvironment } from '../../../cel/libraries/kubernetes.ts';
-import { quantityValue } from '../../../cel/libraries/quantity.ts';
+import { celQuantity } from '../../../cel/libraries/quantity.ts';
 import { parseSemver } from '../../../cel/libraries/semver.ts';
 import type { Program } from '../../../cel/program.ts';
 import { Issues } from '../../../cel/source.ts';
@@ -72,7 +72,7 @@ const deviceValue = (driver: string, device: Device): Value =>
     ['driver', driver],
     ['allowMultipleAllocations', device.allowMultipleAllocations ?? false],
     ['attributes', byDomain(driver, device.attributes, attributeValue)],
-    ['capacity', byDomain(driver, device.capacity, ({ value }) => quantityValue(String(value)))],
+    ['capacity', byDomain(driver, device.capacity, ({ value }) => celQuantity(String(value)))],
   ]);
 
 const programs = new Map<string, Program | string>();
@@ -94,7 +94,7 @@ function programOf(expression: string): Program | string {
 }
 
 /** A text says what is wrong with the expression, or with what it does to this device. */
-export function selects(expression: string, driver: string, device: Device): boolean | string {
+export function selectsDevice(expression: string, driver: string, device: Device): boolean | string {
   const program = programOf(expression);
   if (typeof program === 'string') return `could not compile CEL selector: ${program}`;
   const { value } = program.run({ device: deviceValue(driver, device) }, { cost: maxCost });

@@ -39,7 +39,9 @@ const listOf = (answer: unknown, field: string): readonly unknown[] => {
 };
 
 function send({ ask, configuration: { urlPrefix } }: Extender, verb: string, body: object): Promise<unknown> {
-  return ask(`${urlPrefix.replace(/\/+$/, '')}/${verb}`, body);
+  let end = urlPrefix.length;
+  while (urlPrefix[end - 1] === '/') end--;
+  return ask(`${urlPrefix.slice(0, end)}/${verb}`, body);
 }
 
 /** With managed resources an extender is asked about pods that want one of them. */

@@ -12,8 +12,6 @@ interface NotEnforced {
   readonly warning: string;
 }
 
-const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['updateStrategy'])['rollingUpdate']);
-
 const notEnforced: readonly NotEnforced[] = [
   {
     group: 'networking.k8s.io',
@@ -46,20 +44,6 @@ const notEnforced: readonly NotEnforced[] = [
       ),
     warning:
       "not enforced: lifecycle.stopSignal is for the node's container runtime to obey, and containerd 1 sends the image's own signal",
-  },
-  {
-    group: 'apps',
-    resources: ['statefulsets'],
-    when: (set) => Object.values(obj(spec(set)['persistentVolumeClaimRetentionPolicy'])).includes('Delete'),
-    warning:
-      'not enforced: no controller deletes the claims of a StatefulSet yet; persistentVolumeClaimRetentionPolicy: Delete keeps them',
-  },
-  {
-    group: 'apps',
-    resources: ['statefulsets'],
-    when: (set) => ![undefined, null, 1].includes(rollingUpdate(set)['maxUnavailable'] as number),
-    warning:
-      'not enforced: a StatefulSet is updated one pod after the other; maxUnavailable does not change that yet',
   },
   {
     group: 'storage.k8s.io',

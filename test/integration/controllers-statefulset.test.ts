@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import {
   clusterroles,
   controllerrevisions,
+  events,
   namespaces,
   persistentvolumeclaims,
   pods,
@@ -157,6 +158,126 @@ describe('statefulset-controller', () => {
     const { status } = await client.get(statefulsets, { name: 'db', namespace });
     assert.equal(again.metadata.labels?.['controller-revision-hash'], status?.currentRevision);
     assert.notEqual(status?.currentRevision, status?.updateRevision);
+  });
+});
+
+type Retention = { whenDeleted?: 'Delete' | 'Retain'; whenScaled?: 'Delete' | 'Retain' };
+
+/** A set of so many pods, all at once and ready. */
+async function readySet(cluster: ControllersCluster, replicas: number, more: object): Promise<void> {
+  const { client, until } = cluster;
+  await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+  const spec = { ...db.spec, replicas, podManagementPolicy: 'Parallel', ...more };
+  await client.create(statefulsets, { ...db, spec } as StatefulSet);
+  for (let i = 0; i < replicas; i++)
+    await makeReady(cluster, await until(pods, (l) => l.get(`db-${i}`, namespace), `db-${i}`));
+  await until(statefulsets, (l) => l.get('db', namespace)?.status?.readyReplicas === replicas, 'all ready');
+}
+const retention = (persistentVolumeClaimRetentionPolicy: Retention): object => ({
+  persistentVolumeClaimRetentionPolicy,
+});
+const claimsLeft = (
+  { until }: ControllersCluster,
+  names: readonly string[],
+  what: string,
+): Promise<unknown> =>
+  until(
+    persistentvolumeclaims,
+    (l) =>
+      l
+        .list(namespace)
+        .map(({ metadata }) => metadata.name)
+        .sort()
+        .join() === names.join(),
+    what,
+  );
+
+describe('statefulset-controller, claims and updates', () => {
+  it('claims go with the set by whenDeleted, and with the pod that is scaled away by whenScaled', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await readySet(cluster, 3, retention({ whenDeleted: 'Delete', whenScaled: 'Delete' }));
+    const owned = (name: string, kind: string): Promise<unknown> =>
+      until(
+        persistentvolumeclaims,
+        (l) => l.get(name, namespace)?.metadata.ownerReferences?.some((reference) => reference.kind === kind),
+        `${name} is of a ${kind}`,
+      );
+    for (const i of [0, 1, 2]) await owned(`store-db-${i}`, 'StatefulSet');
+    const key = { name: 'db', namespace };
+    await client.patch(statefulsets, key, { type: 'merge', body: { spec: { replicas: 1 } } });
+    await claimsLeft(cluster, ['store-db-0'], 'claims of two pods went with them');
+    await client.patch(statefulsets, key, { type: 'merge', body: { spec: { replicas: 2 } } });
+    await until(pods, (l) => l.get('db-1', namespace), 'the pod again');
+    await owned('store-db-1', 'StatefulSet');
+    await client.delete(statefulsets, key);
+    await claimsLeft(cluster, [], 'all claims went with the set');
+  });
+
+  it('claims stay by default, and lose their owner when the policy changes', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await readySet(cluster, 2, retention({ whenDeleted: 'Delete' }));
+    const ownersOf = (count: number): Promise<unknown> =>
+      until(
+        persistentvolumeclaims,
+        (l) =>
+          l.list(namespace).length === 2 &&
+          l.list(namespace).every(({ metadata }) => (metadata.ownerReferences ?? []).length === count),
+        `${count} owners each`,
+      );
+    await ownersOf(1);
+    const key = { name: 'db', namespace };
+    const body = { spec: retention({ whenDeleted: 'Retain' }) };
+    await client.patch(statefulsets, key, { type: 'merge', body });
+    await ownersOf(0);
+    await client.delete(statefulsets, key);
+    await until(pods, (l) => l.list(namespace).length === 0, 'the pods are gone');
+    await claimsLeft(cluster, ['store-db-0', 'store-db-1'], 'the claims stay');
+  });
+
+  it('updates as many pods at once as may be unavailable', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2 } };
+    await readySet(cluster, 4, { updateStrategy });
+    const body = { spec: { template: { spec: { containers: [{ name: 'db', image: 'db:2' }] } } } };
+    await client.patch(statefulsets, { name: 'db', namespace }, { type: 'strategic', body });
+    const fresh = await until(
+      pods,
+      (l) => {
+        const made = l.list(namespace).filter((p) => p.spec.containers[0]?.image === 'db:2' && isNew(p));
+        return made.length === 2 && made;
+      },
+      'two updated pods',
+    );
+    assert.deepEqual(fresh.map(({ metadata }) => metadata.name).sort(), ['db-2', 'db-3']);
+    const others = (await client.list(pods, { namespace })).items.filter((p) => !isNew(p));
+    assert.deepEqual(
+      others.map(({ spec }) => spec.containers[0]?.image),
+      ['db:1', 'db:1'],
+    );
+  });
+
+  it('gives back to a pod the labels that name it, and says so', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await readySet(cluster, 1, {});
+    const label = 'apps.kubernetes.io/pod-index';
+    const body = { metadata: { labels: { [label]: null } } };
+    await client.patch(pods, { name: 'db-0', namespace }, { type: 'merge', body });
+    await until(pods, (l) => l.get('db-0', namespace)?.metadata.labels?.[label] === '0', 'the label again');
+    await until(
+      events,
+      (l) =>
+        l
+          .list(namespace)
+          .find(
+            ({ reason, message }) =>
+              reason === 'SuccessfulUpdate' && message === 'update Pod db-0 in StatefulSet db successful',
+          ),
+      'the event',
+    );
   });
 });
 

@@ -58,9 +58,7 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
     /no controller scales/,
   ],
   ['/api/v1/namespaces/default/configmaps', { data: { a: 'b' } }, undefined],
-  [sets, set('kept', { whenScaled: 'Delete' }), /claims of a StatefulSet/],
-  [sets, set('many', { whenDeleted: 'Retain' }, 3), /one pod after the other/],
-  [sets, set('plain', { whenDeleted: 'Retain', whenScaled: 'Retain' }, 1), undefined],
+  [sets, set('kept', { whenDeleted: 'Retain', whenScaled: 'Delete' }, 3), undefined],
   [
     '/api/v1/namespaces/default/secrets',
     {

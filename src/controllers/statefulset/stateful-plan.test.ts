@@ -98,3 +98,58 @@ test('only a rolling update ends: of OnDelete the current revision stays what it
     statefulStatus(viewOf({ updateStrategy: { type } }, pods), undefined).currentRevision;
   assert.deepEqual([after('RollingUpdate'), after('OnDelete')], ['s-new', 's-old']);
 });
+
+const rolling = (maxUnavailable: number | string | undefined, more: object = {}): object => ({
+  replicas: 5,
+  updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable } },
+  ...more,
+});
+const old = (ordinal: number, ready = 'True'): Pod => podOf(ordinal, { revision: 's-old', ready });
+const updated = (spec: object, pods: readonly Pod[]): string[] =>
+  statefulPlan(viewOf(spec, pods)).remove.map(({ metadata }) => metadata.name);
+
+test('as many pods are updated at once as may be unavailable, from the highest; a share of the replicas is rounded down, to one at least', () => {
+  const all = [0, 1, 2, 3, 4].map((ordinal) => old(ordinal));
+  assert.deepEqual(updated(rolling(undefined), all), ['s-4']);
+  assert.deepEqual(updated(rolling(2), all), ['s-4', 's-3']);
+  assert.deepEqual(updated(rolling('50%'), all), ['s-4', 's-3']);
+  assert.deepEqual(updated(rolling('10%'), all), ['s-4']);
+  assert.deepEqual(updated(rolling('100%'), all).length, 5);
+  const partition = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 3, partition: 4 } };
+  assert.deepEqual(updated({ replicas: 5, updateStrategy: partition }, all), ['s-4']);
+});
+
+test('a pod that is unavailable for whatever reason counts among those that may be', () => {
+  const parallel = { podManagementPolicy: 'Parallel' };
+  const pods = [old(0, 'False'), old(1), old(2), old(3), podOf(4, { ready: 'False' })];
+  assert.deepEqual(updated(rolling(2, parallel), pods), []);
+  assert.deepEqual(updated(rolling(3, parallel), pods), ['s-3']);
+});
+
+test('pods that wait are given their claims, those that stay are settled, those that ended are made anew', () => {
+  const pending = { ...podOf(1, { ready: 'False' }), status: { phase: 'Pending' } } as Pod;
+  const ended = { ...podOf(2), status: { phase: 'Succeeded' } } as Pod;
+  const names = (pods: readonly Pod[]): string[] => pods.map(({ metadata }) => metadata.name);
+  const inOrder = statefulPlan(viewOf({}, [podOf(0), pending, ended]));
+  assert.deepEqual(
+    [names(inOrder.staying), names(inOrder.pending), names(inOrder.restart)],
+    [['s-0'], ['s-1'], []],
+  );
+  const atOnce = statefulPlan(viewOf({ podManagementPolicy: 'Parallel' }, [podOf(0), pending, ended]));
+  assert.deepEqual(
+    [names(atOnce.staying), names(atOnce.pending), names(atOnce.restart)],
+    [['s-0', 's-1'], ['s-1'], ['s-2']],
+  );
+});
+
+test('the only one that is not available yet goes first when a set shrinks', () => {
+  const since = (at: number): string => new Date(at).toISOString();
+  const fresh = podOf(1);
+  const pods = [podOf(0), fresh];
+  for (const [pod, at] of [
+    [pods[0], 0],
+    [fresh, 995_000],
+  ] as const)
+    pod!.status!.conditions![0]!.lastTransitionTime = since(at);
+  assert.deepEqual(updated({ replicas: 0, minReadySeconds: 60 }, pods), ['s-1']);
+});

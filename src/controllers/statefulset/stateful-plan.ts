@@ -1,6 +1,7 @@
 // The next step of a StatefulSet, as a pure function: what to create and what to delete, in order.
 import type { StatefulSet, StatefulSetStatus } from '../../api/generated/types/apps-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { scaledValue } from '../../apimachinery/int-or-string.ts';
 import {
   isPodAvailable,
   isPodReady,
@@ -23,8 +24,17 @@ export interface StatefulCreation {
   readonly revision: StatefulRevision;
 }
 
+/** In this order; what fails ends the step. */
 export interface StatefulPlan {
+  /** They wait for a node, perhaps for a claim that somebody took away. */
+  readonly pending: readonly Pod[];
+  /** They stay: their names, labels and claims are to be as the set says. */
+  readonly staying: readonly Pod[];
+  /** They ended, and are made anew. */
+  readonly restart: readonly Pod[];
   readonly create: readonly StatefulCreation[];
+  /** Beyond what the set asks for: of their claims the policy says who owns them, before any of them goes. */
+  readonly condemned: readonly Pod[];
   readonly remove: readonly Pod[];
 }
 
@@ -43,15 +53,46 @@ const available = (view: StatefulView, pod: Pod): boolean =>
 const revisionFor = (view: StatefulView, ordinal: number): StatefulRevision =>
   isRolling(view.set) && ordinal < startOf(view.set) + partitionOf(view.set) ? view.current : view.update;
 
-const isHealthy = (pod: Pod): boolean =>
-  pod.status?.phase === 'Running' && isPodReady(pod) && !isPodTerminating(pod);
-
-/** From the highest, one after the other. A pod that is not healthy goes only when none below it is in its way. */
+/** From the highest, one after the other. A pod that is not available goes only when none below it is in its way. */
 function nextCondemned(view: StatefulView, surplus: readonly Pod[]): Pod[] {
   const [last] = surplus;
   if (last === undefined || isPodTerminating(last)) return [];
-  if (isHealthy(last) && available(view, last)) return [last];
-  return surplus.findLast((pod) => !isHealthy(pod)) === last ? [last] : [];
+  if (available(view, last)) return [last];
+  return surplus.findLast((pod) => !available(view, pod)) === last ? [last] : [];
+}
+
+interface OrderedSteps {
+  readonly pending: Pod[];
+  readonly staying: Pod[];
+  readonly restart: Pod[];
+  readonly create: StatefulCreation[];
+}
+
+/** What those that the set asks for need; false when what comes after has to wait. */
+function stepsOfReplicas(
+  view: StatefulView,
+  byOrdinal: ReadonlyMap<number, Pod>,
+  { pending, staying, restart, create }: OrderedSteps,
+): boolean {
+  const { set } = view;
+  const parallel = isParallel(set);
+  const first = startOf(set);
+  for (let ordinal = first; ordinal < first + replicasOf(set); ordinal++) {
+    const pod = byOrdinal.get(ordinal);
+    if (pod === undefined) create.push({ ordinal, revision: revisionFor(view, ordinal) });
+    else if (isPodTerminal(pod)) {
+      if (!isPodTerminating(pod)) restart.push(pod);
+    } else {
+      if (pod.status?.phase === 'Pending') pending.push(pod);
+      if (parallel || available(view, pod)) {
+        staying.push(pod);
+        continue;
+      }
+    }
+    // In order: what comes after waits for this one.
+    if (!parallel || create.length >= maxPerSync) return false;
+  }
+  return true;
 }
 
 export function statefulPlan(view: StatefulView): StatefulPlan {
@@ -59,54 +100,61 @@ export function statefulPlan(view: StatefulView): StatefulPlan {
   const first = startOf(set);
   const end = first + replicasOf(set);
   const byOrdinal = new Map(view.pods.map((pod) => [ordinalOf(set, pod), pod]));
-  const create: StatefulCreation[] = [];
-  const remove: Pod[] = [];
-  for (let ordinal = first; ordinal < end; ordinal++) {
-    const pod = byOrdinal.get(ordinal);
-    if (pod === undefined) create.push({ ordinal, revision: revisionFor(view, ordinal) });
-    else if (isPodTerminal(pod) && !isPodTerminating(pod)) remove.push(pod);
-    else if (isParallel(set) || available(view, pod)) continue;
-    // In order: what comes after waits for this one.
-    if (!isParallel(set) || create.length >= maxPerSync) return { create, remove };
-  }
-  const surplus = view.pods
+  const steps: OrderedSteps = { pending: [], staying: [], restart: [], create: [] };
+  if (!stepsOfReplicas(view, byOrdinal, steps)) return { ...steps, condemned: [], remove: [] };
+  const condemned = view.pods
     .filter((pod) => ordinalOf(set, pod) >= end || ordinalOf(set, pod) < first)
     .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
-  if (isParallel(set)) remove.push(...surplus.filter((pod) => !isPodTerminating(pod)));
-  else if (surplus.length > 0) return { create, remove: [...remove, ...nextCondemned(view, surplus)] };
-  if (create.length > 0 || remove.length > 0) return { create, remove };
-  return { create, remove: nextUpdate(view, byOrdinal, end) };
+  const remove = isParallel(set)
+    ? condemned.filter((pod) => !isPodTerminating(pod))
+    : nextCondemned(view, condemned);
+  if (!isParallel(set) && condemned.length > 0) return { ...steps, condemned, remove };
+  const busy = steps.create.length + steps.restart.length + remove.length > 0;
+  return { ...steps, condemned, remove: busy ? remove : nextUpdates(view, byOrdinal) };
 }
 
-/** One at a time, from the highest, and only while all that were updated work. */
-function nextUpdate(view: StatefulView, byOrdinal: ReadonlyMap<number, Pod>, end: number): Pod[] {
+/** How many of a set may be unavailable while it is updated: at least one. */
+function maxUnavailableOf(set: StatefulSet): number {
+  const { maxUnavailable = 1 } = set.spec?.updateStrategy?.rollingUpdate ?? {};
+  return Math.max(1, scaledValue(maxUnavailable, replicasOf(set), false));
+}
+
+/** From the highest, as many as may be unavailable and are not yet. */
+function nextUpdates(view: StatefulView, byOrdinal: ReadonlyMap<number, Pod>): Pod[] {
   const { set } = view;
   if (!isRolling(set)) return [];
-  for (let ordinal = end - 1; ordinal >= startOf(set) + partitionOf(set); ordinal--) {
+  const first = startOf(set);
+  const end = first + replicasOf(set);
+  const isCounted = (pod: Pod): boolean => ordinalOf(set, pod) >= first && ordinalOf(set, pod) < end;
+  const up = view.pods.filter((pod) => isCounted(pod) && available(view, pod)).length;
+  const room = maxUnavailableOf(set) - (replicasOf(set) - up);
+  const chosen: Pod[] = [];
+  for (let ordinal = end - 1; ordinal >= first + partitionOf(set) && chosen.length < room; ordinal--) {
     const pod = byOrdinal.get(ordinal);
-    if (pod === undefined || isPodTerminating(pod)) return [];
-    if (!isOfRevision(set, pod, view.update.name)) return [pod];
-    if (!available(view, pod)) return [];
+    if (pod !== undefined && !isPodTerminating(pod) && !isOfRevision(set, pod, view.update.name))
+      chosen.push(pod);
   }
-  return [];
+  return chosen;
 }
 
 export function statefulStatus(view: StatefulView, collisionCount: number | undefined): StatefulSetStatus {
   const { set, pods, current, update } = view;
-  const alive = pods.filter((pod) => !isPodTerminal(pod));
-  const created = alive.filter((pod) => !isPodTerminating(pod));
+  const seen = pods.filter((pod) => (pod.status?.phase ?? '') !== '');
+  const running = pods.filter((pod) => pod.status?.phase === 'Running' && isPodReady(pod));
+  const { minReadySeconds = 0 } = set.spec;
+  const created = seen.filter((pod) => !isPodTerminating(pod));
   const countOf = (name: string): number => created.filter((pod) => isOfRevision(set, pod, name)).length;
   const updated = countOf(update.name);
   const isDone =
     isRolling(set) &&
     updated === replicasOf(set) &&
-    created.length === replicasOf(set) &&
-    created.every(isPodReady);
+    seen.length === replicasOf(set) &&
+    running.length === replicasOf(set);
   return {
     observedGeneration: set.metadata.generation,
-    replicas: alive.length,
-    readyReplicas: alive.filter((pod) => isPodReady(pod) && !isPodTerminating(pod)).length,
-    availableReplicas: alive.filter((pod) => available(view, pod)).length,
+    replicas: seen.length,
+    readyReplicas: running.length,
+    availableReplicas: running.filter((pod) => isPodAvailable(pod, minReadySeconds, view.now)).length,
     currentReplicas: isDone ? updated : countOf(current.name),
     updatedReplicas: updated,
     currentRevision: isDone ? update.name : current.name,

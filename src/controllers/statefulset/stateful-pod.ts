@@ -36,6 +36,12 @@ export function isOfRevision(set: StatefulSet, pod: Pod, revision: string): bool
   return label === revision || `${set.metadata.name}-${label}` === revision;
 }
 
+/** The labels that name it, which somebody may have taken away. */
+const identityOf = (podName: string, ordinal: number): Record<string, string> => ({
+  [podNameLabel]: podName,
+  [podIndexLabel]: String(ordinal),
+});
+
 export function statefulPod(set: StatefulSet, ordinal: number, revision: StatefulRevision): Pod {
   const { name, namespace } = set.metadata;
   const podName = `${name}-${ordinal}`;
@@ -57,8 +63,7 @@ export function statefulPod(set: StatefulSet, ordinal: number, revision: Statefu
       labels: {
         ...metadata?.labels,
         [revisionHashLabel]: labelOf(set, revision),
-        [podNameLabel]: podName,
-        [podIndexLabel]: String(ordinal),
+        ...identityOf(podName, ordinal),
       },
       ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
       ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
@@ -73,7 +78,22 @@ export function statefulPod(set: StatefulSet, ordinal: number, revision: Statefu
   };
 }
 
-/** The claims of one pod; they outlive it. */
+/** The labels that a pod is to have; undefined when it has them. */
+export function identityLabels(set: StatefulSet, pod: Pod): Record<string, string> | undefined {
+  const { metadata } = pod;
+  const wanted = identityOf(metadata.name, ordinalOf(set, pod));
+  const has = Object.entries(wanted).every(([key, value]) => metadata.labels?.[key] === value);
+  return has ? undefined : { ...metadata.labels, ...wanted };
+}
+
+/** Whether a claim of this name would be of a pod of the set. */
+export const mayClaim = (set: StatefulSet, claimName: string): boolean =>
+  (set.spec.volumeClaimTemplates ?? []).some(({ metadata }) => {
+    const prefix = `${metadata.name}-${set.metadata.name}-`;
+    return claimName.startsWith(prefix) && /^[0-9]{1,10}$/.test(claimName.slice(prefix.length));
+  });
+
+/** The claims of one pod. */
 export function claimsOfSet(set: StatefulSet, podName: string): PersistentVolumeClaim[] {
   return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
     ...template,

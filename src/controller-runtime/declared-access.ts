@@ -4,7 +4,7 @@ import type { InformerFactory, Lister } from '../client/cache/informer.ts';
 import type { Client, DeleteOptions, ReadOptions, WriteOptions } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 import { type Access, isDeclared, type Verb } from './access.ts';
-import type { AnyResource, ControllerClient } from './define-controller.ts';
+import type { AnyResource, ControllerClient, ControllerDefinition } from './define-controller.ts';
 
 const idOf = (resource: AnyResource): string => `${resource.group}/${resource.resource}`;
 
@@ -31,13 +31,21 @@ export function declaredReads(
 interface Declared {
   readonly name: string;
   readonly access: readonly Access[];
-  readonly namespace?: string | undefined;
+  readonly namespace?: ControllerDefinition<unknown>['namespace'] | undefined;
 }
+
+/** Where a controller may ask for a resource; undefined: everywhere. */
+export const declaredNamespace = (
+  { namespace }: Pick<Declared, 'namespace'>,
+  resource: Pick<AnyResource, 'resource'>,
+): string | undefined => (typeof namespace === 'function' ? namespace(resource) : namespace);
 
 /** Says so itself as well: a controller that goes on after an error would hide it. */
 const checkOf =
-  ({ name, access, namespace }: Declared, log: Logger) =>
+  (declared: Declared, log: Logger) =>
   (verb: Verb, target: AnyResource, where: string | undefined, subresource = ''): void => {
+    const { name, access } = declared;
+    const namespace = declaredNamespace(declared, target);
     const isAllowed =
       isDeclared(access, verb, target, subresource) && (namespace === undefined || namespace === where);
     if (isAllowed) return;

@@ -69,8 +69,8 @@ export interface ControllerDefinition<T> {
   readonly reads?: readonly AnyResource[];
   /** What it asks for through `write` and `events`. With what its informers read, this is the role of its service account. */
   readonly access: readonly Access[];
-  /** Set when it asks for nothing outside of this namespace: its role is one of that namespace. */
-  readonly namespace?: string;
+  /** Set when it asks for nothing outside of this namespace, or of one for each resource: its roles are of those. */
+  readonly namespace?: string | ((resource: Pick<ResourceRef, 'resource'>) => string);
   readonly watches?: readonly Watch[];
   /** Indexes that reconcile needs on what it reads. */
   readonly indexes?: readonly {

@@ -43,6 +43,10 @@ const readsMore = {
     'watch /serviceaccounts',
   ],
   'node-controller': ['list coordination.k8s.io/leases', 'watch coordination.k8s.io/leases'],
+  'resource-claim-controller': [
+    'list resource.k8s.io/resourceclaimtemplates',
+    'watch resource.k8s.io/resourceclaimtemplates',
+  ],
   'root-ca-cert-publisher': [
     'list /namespaces',
     'watch /namespaces',
@@ -57,14 +61,21 @@ const readsMore = {
   ],
 };
 
-test('the accounts of upstream that are served here have their roles, and all but one everywhere', () => {
+test('the accounts of upstream that are served here have their roles, and all but two everywhere', () => {
   const accounts = controllerRoles({}).map(({ serviceAccount }) => serviceAccount);
   assert.deepEqual(
     Object.keys(upstream).filter((account) => !accounts.includes(account)),
     [],
   );
-  for (const { serviceAccount, namespace } of controllerRoles({}))
-    assert.equal(namespace, serviceAccount === 'token-cleaner' ? 'kube-system' : undefined);
+  const placed = controllerRoles({}).filter(({ namespace }) => namespace !== undefined);
+  assert.deepEqual(
+    placed.map(({ serviceAccount, namespace, rules }) => [serviceAccount, namespace, rules.length]),
+    [
+      ['bootstrap-signer', 'kube-public', 2],
+      ['bootstrap-signer', 'kube-system', 1],
+      ['token-cleaner', 'kube-system', 1],
+    ],
+  );
 });
 
 test('nothing may be done that upstream allows to nobody of that name, but reading what informers hold', () => {

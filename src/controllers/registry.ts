@@ -1,6 +1,7 @@
 // All controllers, by upstream's names.
 import type { Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
+import { bootstrapSignerController } from './bootstrap-signer-controller.ts';
 import { certificateApprovingController } from './certificatesigningrequest-approving-controller.ts';
 import { certificateCleanerController } from './certificatesigningrequest-cleaner-controller.ts';
 import {
@@ -26,11 +27,13 @@ import { type EvictionRates, usualEvictionRates } from './node/zone-state.ts';
 import { nodeIpamController } from './node-ipam-controller.ts';
 import { nodeLifecycleController } from './node-lifecycle-controller.ts';
 import { persistentVolumeBinderController } from './persistentvolume-binder-controller.ts';
+import { persistentVolumeExpanderController } from './persistentvolume-expander-controller.ts';
 import { persistentVolumeProtectionController } from './persistentvolume-protection-controller.ts';
 import { persistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
 import { podGarbageCollectorController } from './pod-garbage-collector-controller.ts';
 import { replicaSetController } from './replicaset-controller.ts';
 import { replicationControllerController } from './replicationcontroller-controller.ts';
+import { resourceClaimController } from './resourceclaim-controller.ts';
 import { resourceQuotaController } from './resourcequota-controller.ts';
 import {
   type ChangingText,
@@ -45,6 +48,8 @@ import { storageVersionMigratorController } from './storage-version-migrator-con
 import { taintEvictionController } from './taint-eviction-controller.ts';
 import { tokenCleanerController } from './token-cleaner-controller.ts';
 import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
+import { ttlController } from './ttl-controller.ts';
+import { volumeAttributesClassProtectionController } from './volumeattributesclass-protection-controller.ts';
 
 export interface ControllersConfig {
   /** PEM of the certificates that vouch for the server. */
@@ -78,6 +83,7 @@ export interface ControllersConfig {
 
 export function allControllers(config: ControllersConfig): readonly Controller[] {
   const list = [
+    bootstrapSignerController,
     certificateApprovingController({ kubeletServing: config.approveKubeletServing ?? false }),
     certificateCleanerController,
     certificateSigningController(config.signers, config.clusterSigningMs),
@@ -106,10 +112,12 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     ),
     persistentVolumeBinderController,
     persistentVolumeClaimProtectionController,
+    persistentVolumeExpanderController,
     persistentVolumeProtectionController,
     podGarbageCollectorController(config.terminatedPodThreshold),
     replicaSetController,
     replicationControllerController,
+    resourceClaimController(),
     resourceQuotaController,
     rootCaCertificatePublisherController(config.rootCa),
     serviceAccountController,
@@ -123,6 +131,8 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     taintEvictionController(),
     tokenCleanerController,
     ttlAfterFinishedController,
+    ttlController(),
+    volumeAttributesClassProtectionController,
   ];
   return [...list, garbageCollectorController(list.flatMap(resourcesRead))];
 }

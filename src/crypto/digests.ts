@@ -1,5 +1,5 @@
 // Digests, constant-time comparison and random tokens.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 export const sha256Hex = (data: string | Uint8Array): string =>
   createHash('sha256').update(data).digest('hex');
@@ -14,3 +14,6 @@ export function equalSecrets(a: string, b: string): boolean {
   const right = createHash('sha256').update(b).digest();
   return timingSafeEqual(left, right);
 }
+
+export const hmacSha256 = (key: string, data: string): Uint8Array =>
+  createHmac('sha256', key).update(data).digest();

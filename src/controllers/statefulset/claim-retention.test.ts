@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim, Pod } from '../../api/generated/types/core-
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
 import { claimOwners, hasOtherController, isStaleClaim } from './claim-retention.ts';
 
-const setOf = (whenDeleted: string, whenScaled: string): StatefulSet =>
+const setOf = ([whenDeleted, whenScaled]: readonly [string, string]): StatefulSet =>
   ({
     metadata: { name: 's', namespace: 'n', uid: 'set' },
     spec: { replicas: 2, persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled } },
@@ -34,7 +34,7 @@ const policies = [
 
 test('a claim is of the set, of the pod that is scaled away, or of nobody, as the policy says', () => {
   const ofOthers = policies.map((policy) =>
-    [podOf(1), podOf(2)].map((pod) => uids(setOf(...policy), pod, claimOf())),
+    [podOf(1), podOf(2)].map((pod) => uids(setOf(policy), pod, claimOf())),
   );
   assert.deepEqual(ofOthers, [
     [undefined, undefined],
@@ -52,16 +52,16 @@ test('what it has already is not written again, and what it has no more is taken
         claimOf(owner('StatefulSet', 's', 'set')),
         claimOf(owner('Pod', 's-2', 'pod-2')),
       ]) {
-        const set = setOf(...policy);
+        const set = setOf(policy);
         const owners = claimOwners(set, pod, before);
         if (owners !== undefined) assert.equal(claimOwners(set, pod, claimOf(...owners)), undefined);
       }
-  const set = setOf('Retain', 'Retain');
+  const set = setOf(['Retain', 'Retain']);
   assert.deepEqual(uids(set, podOf(1), claimOf(owner('StatefulSet', 's', 'set'))), []);
 });
 
 test('other owners stay, but one that manages the claim leaves nothing to the set', () => {
-  const set = setOf('Delete', 'Delete');
+  const set = setOf(['Delete', 'Delete']);
   const friend = owner('ConfigMap', 'x', 'friend', false);
   assert.deepEqual(uids(set, podOf(0), claimOf(friend)), ['friend', 'set']);
   const other = owner('Backup', 'b', 'other');
@@ -71,7 +71,7 @@ test('other owners stay, but one that manages the claim leaves nothing to the se
 });
 
 test('an owner that had the name before is taken away, and the next pod waits for such a claim to be gone', () => {
-  const set = setOf('Delete', 'Delete');
+  const set = setOf(['Delete', 'Delete']);
   const former = claimOf(owner('Pod', 's-2', 'former'));
   assert.deepEqual(uids(set, podOf(2), former), []);
   assert.equal(isStaleClaim(former, 's-2'), true);

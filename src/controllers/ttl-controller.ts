@@ -1,0 +1,36 @@
+// Tells kubelets that ask again and again how long they may believe what they were told, by the size of the cluster.
+import { nodes } from '../api/generated/resources.ts';
+import { may } from '../controller-runtime/access.ts';
+import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
+import { ttlSeconds, ttlStep } from './node/object-ttl.ts';
+
+const annotation = 'node.alpha.kubernetes.io/ttl';
+
+export function ttlController(): Controller {
+  const names = new Set<string>();
+  let step = 0;
+  return defineController({
+    name: 'ttl-controller',
+    queue: 'ttlcontroller',
+    serviceAccount: 'ttl-controller',
+    for: nodes,
+    access: [may('patch', nodes)],
+    watches: [
+      // Nodes are told when they change the next time, as upstream: a thousand are not written because of one.
+      watching(nodes, ({ metadata }, { type }) => {
+        if (type === 'deleted') names.delete(metadata.name);
+        else names.add(metadata.name);
+        step = ttlStep(names.size, step);
+        return [];
+      }),
+    ],
+    async reconcile({ name }, context) {
+      const node = context.read(nodes).get(name);
+      const wanted = String(ttlSeconds(step));
+      if (node === undefined || node.metadata.annotations?.[annotation] === wanted) return undefined;
+      const body = { metadata: { annotations: { [annotation]: wanted } } };
+      await context.write.patch(nodes, { name }, { type: 'strategic', body }, { unread: true });
+      return undefined;
+    },
+  });
+}

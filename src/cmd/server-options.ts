@@ -15,8 +15,17 @@ import {
 } from './authentication-options.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from './compose/cluster-addresses.ts';
 import type { AdmissionFlags } from './compose/configured-admission.ts';
-import { defaultNodeMonitorGraceMs } from './compose/server-components.ts';
+import { defaultNodeMonitorGraceMs, defaultNodeStartupGraceMs } from './compose/server-components.ts';
 import { defaultQuotaBytes } from './compose/store-quota.ts';
+import {
+  type ControllerManagerFlags,
+  withControllers,
+  withElection,
+  withNodeIpam,
+  withPodGc,
+  workerSections,
+  workersOption,
+} from './controller-manager-options.ts';
 import { durationOption } from './duration-option.ts';
 import { type EvictionFlags, withEvictions } from './eviction-options.ts';
 import { listed } from './list-option.ts';
@@ -24,7 +33,7 @@ import { port } from './port-option.ts';
 import { type SchedulerFlags, withScheduler } from './scheduler-options.ts';
 import { withRootCa, withServingFiles } from './serving-options.ts';
 import { switchOption } from './switch-option.ts';
-import { withAbsent } from './upstream-flags.ts';
+import { withAbsent, withAbsentOfControllers } from './upstream-flags.ts';
 
 /** As commander reads them. */
 export interface ServerFlags
@@ -32,7 +41,8 @@ export interface ServerFlags
     CredentialFlags,
     AdmissionFlags,
     ApiEnablementFlags,
-    SchedulerFlags {
+    SchedulerFlags,
+    ControllerManagerFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -49,7 +59,6 @@ export interface ServerFlags
   readonly fabric?: string;
   readonly loadBalancerCidr?: string;
   readonly disable: readonly string[];
-  readonly leaderElect: 'true' | 'false';
   readonly etcdServers?: string;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
@@ -217,16 +226,6 @@ const withLogs = (command: Command): Command =>
       .default('info'),
   );
 
-const withElection = (command: Command): Command =>
-  command.addOption(
-    new Option(
-      '--leader-elect <bool>',
-      'of all servers on one store, one runs the controllers, and one the scheduler',
-    )
-      .choices(['true', 'false'])
-      .default('true'),
-  );
-
 const withSigning = (command: Command): Command =>
   command.addOption(
     durationOption(
@@ -247,13 +246,21 @@ const withTokenCleaner = (command: Command): Command =>
 
 const withNodeLifecycle = (command: Command): Command =>
   withEvictions(
-    command.addOption(
-      durationOption(
-        'node-monitor-grace-period',
-        'how long a node may be silent before it is marked unhealthy',
-        defaultNodeMonitorGraceMs,
+    command
+      .addOption(
+        durationOption(
+          'node-monitor-grace-period',
+          'how long a node may be silent before it is marked unhealthy',
+          defaultNodeMonitorGraceMs,
+        ),
+      )
+      .addOption(
+        durationOption(
+          'node-startup-grace-period',
+          'the same for a node that never spoke',
+          defaultNodeStartupGraceMs,
+        ),
       ),
-    ),
   );
 
 type Section = readonly [heading: string, add: (command: Command) => Command];
@@ -271,12 +278,33 @@ const apiserver: readonly Section[] = [
   ['Misc', withMisc],
 ];
 
+/** Each controller's in a section of its name, as upstream. */
+const ofControllers: Readonly<Record<string, (command: Command) => Command>> = {
+  'certificatesigningrequest-signing-controller': withSigning,
+  'legacy-serviceaccount-token-cleaner-controller': withTokenCleaner,
+  'node-ipam-controller': withNodeIpam,
+  'node-lifecycle-controller': withNodeLifecycle,
+  'pod-garbage-collector-controller': withPodGc,
+  'serviceaccount-token-controller': withRootCa,
+};
+
+const capital = (name: string): string => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+
 const controllerManager: readonly Section[] = [
+  ['Controllers', (command) => withAbsentOfControllers(withControllers(command))],
   ['Leader election', withElection],
-  ['Certificatesigningrequest-signing-controller', withSigning],
-  ['Legacy-serviceaccount-token-cleaner-controller', withTokenCleaner],
-  ['Node-lifecycle-controller', withNodeLifecycle],
-  ['Serviceaccount-token-controller', withRootCa],
+  ...[...Object.keys(ofControllers), ...workerSections(Object.keys(ofControllers))]
+    .sort()
+    .map(
+      (name): Section => [
+        capital(name),
+        (command) =>
+          workersOption(name).reduce(
+            (all, option) => all.addOption(option),
+            ofControllers[name]?.(command) ?? command,
+          ),
+      ],
+    ),
 ];
 
 const scheduler: readonly Section[] = [['Scheduler', withScheduler]];

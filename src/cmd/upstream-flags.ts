@@ -1,4 +1,4 @@
-// Flags of kube-apiserver that this server does not have: one that asks for what is so anyway is taken, another is refused with the reason.
+// Flags of upstream's servers that this one does not have: what asks for what is so anyway is taken, another is refused with the reason.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 interface Absent {
@@ -98,5 +98,84 @@ const optionOf = (flag: string, { why, so = [] }: Absent): Option =>
     .hideHelp();
 
 /** Help shows none of them. */
-export const withAbsent = (command: Command): Command =>
-  [...absent].reduce((all, [flag, one]) => all.addOption(optionOf(flag, one)), command);
+const withAll = (command: Command, flags: ReadonlyMap<string, Absent>): Command =>
+  [...flags].reduce((all, [flag, one]) => all.addOption(optionOf(flag, one)), command);
+
+/** Those of kube-apiserver. */
+export const withAbsent = (command: Command): Command => withAll(command, absent);
+
+const noClient = 'the controllers run in this process, and are its clients by themselves';
+const ownAuthority = 'certificates are signed by the authority of this cluster, below --data-dir';
+const noCloud = 'there is no cloud';
+const byEvents = 'what changes is looked at when it changes, and no sooner or later';
+const recycler = 'no volume is scrubbed: the policy Recycle is refused';
+
+/** All of kube-controller-manager 1.36 but those that `server` has, also for the API server. */
+const absentOfControllers: ReadonlyMap<string, Absent> = new Map([
+  ...each(noClient, 'kubeconfig', 'master', 'authentication-kubeconfig', 'authorization-kubeconfig'),
+  ...each(noClient, 'kube-api-burst', 'kube-api-qps', 'kube-api-content-type'),
+  ...each(noClient, 'authentication-skip-lookup', 'authentication-tolerate-lookup-failure'),
+  ...each(noClient, 'authorization-always-allow-paths', 'kube-api-accept-content-types'),
+  ...each(
+    ownAuthority,
+    ...['cluster-signing-cert-file', 'cluster-signing-key-file'],
+    ...['kube-apiserver-client', 'kubelet-client', 'kubelet-serving', 'legacy-unknown'].flatMap((signer) => [
+      `cluster-signing-${signer}-cert-file`,
+      `cluster-signing-${signer}-key-file`,
+    ]),
+  ),
+  ...each(
+    'give it to --service-account-signing-key-file: one process signs all tokens',
+    'service-account-private-key-file',
+  ),
+  always('use-service-account-credentials', 'each controller acts as its own account always', 'true'),
+  always('allocate-node-cidrs', 'nodes get their blocks of pod addresses here always', 'true'),
+  always('cidr-allocator-type', noCloud, 'RangeAllocator'),
+  always('configure-cloud-routes', noCloud, 'false'),
+  always('cloud-provider', noCloud, '', 'external'),
+  ...each(noCloud, 'cloud-config', 'external-cloud-volume-plugin', 'route-reconciliation-period'),
+  ...each(noCloud, 'node-sync-period', 'concurrent-service-syncs', 'allow-untagged-cloud'),
+  always('enable-dynamic-provisioning', 'volumes are made for claims always', 'true'),
+  always('enable-hostpath-provisioner', 'the default storage class keeps directories of nodes', 'false'),
+  ...each(
+    'no volume has to be attached to a node',
+    'attach-detach-reconcile-sync-period',
+    'disable-attach-detach-reconcile-sync',
+    'disable-force-detach-on-timeout',
+  ),
+  ...each('there are no FlexVolumes', 'flex-volume-plugin-dir'),
+  ...each(
+    recycler,
+    'pv-recycler-increment-timeout-nfs',
+    'pv-recycler-minimum-timeout-hostpath',
+    'pv-recycler-minimum-timeout-nfs',
+    'pv-recycler-pod-template-filepath-hostpath',
+    'pv-recycler-pod-template-filepath-nfs',
+    'pv-recycler-timeout-increment-hostpath',
+  ),
+  ...each(byEvents, 'min-resync-period', 'namespace-sync-period', 'resource-quota-sync-period'),
+  ...each(byEvents, 'pvclaimbinder-sync-period', 'controller-start-interval'),
+  ...each(byEvents, 'endpoint-updates-batch-period', 'endpointslice-updates-batch-period'),
+  ...each(byEvents, 'mirroring-endpointslice-updates-batch-period'),
+  always('max-endpoints-per-slice', 'a slice holds a hundred endpoints', '100'),
+  always('mirroring-max-endpoints-per-subset', 'a thousand endpoints of a subset are mirrored', '1000'),
+  always('leader-elect-resource-lock', 'who leads is said by Leases', 'leases'),
+  always('leader-elect-resource-namespace', 'the Leases lie in kube-system', 'kube-system'),
+  ...each(
+    'the Leases have the names of upstream: kube-controller-manager, kube-scheduler',
+    'leader-elect-resource-name',
+  ),
+  always('enable-leader-migration', noCloud, 'false'),
+  ...each(noCloud, 'leader-migration-config'),
+  always(
+    'concurrent-validating-admission-policy-status-syncs',
+    'the API server itself keeps the status of its policies',
+    '5',
+  ),
+]);
+
+/** Those of kube-controller-manager that no other section has. */
+export const withAbsentOfControllers = (command: Command): Command => {
+  const taken = new Set(command.options.map(({ long }) => long));
+  return withAll(command, new Map([...absentOfControllers].filter(([flag]) => !taken.has(`--${flag}`))));
+};

@@ -26,7 +26,8 @@ const discoverEveryMs = 30_000;
 const gatherMs = 500;
 /** Upstream's initialSyncTimeout. */
 const firstListsMs = 30_000;
-const concurrency = 20;
+/** Upstream's --concurrent-gc-syncs. */
+const usualConcurrency = 20;
 
 const idOf = (r: ResourceRef): string => `${r.group}/${r.resource}`;
 /** Events have no owners and there are many. */
@@ -62,7 +63,12 @@ class GarbageCollector {
   readonly #deleting: WorkQueue;
   readonly #orphaning: WorkQueue;
 
-  constructor(context: ControllerContext, informers: InformerFactory, shared: readonly AnyResource[]) {
+  constructor(
+    context: ControllerContext,
+    informers: InformerFactory,
+    shared: readonly AnyResource[],
+    concurrency: number,
+  ) {
     this.#context = context;
     this.#informers = informers;
     this.#shared = new Map(shared.map((resource) => [idOf(resource), resource]));
@@ -244,11 +250,14 @@ class GarbageCollector {
 }
 
 /** `shared` are the resources that other controllers' informers hold anyway. */
-export const garbageCollectorController = (shared: readonly AnyResource[]): Controller =>
+export const garbageCollectorController = (
+  shared: readonly AnyResource[],
+  concurrency: number = usualConcurrency,
+): Controller =>
   defineLoop({
     name: 'garbage-collector-controller',
     serviceAccount: 'generic-garbage-collector',
     reads: [],
     access: [may(['delete', 'get', 'list', 'patch', 'watch'], anything)],
-    run: (context, informers) => new GarbageCollector(context, informers, shared).run(),
+    run: (context, informers) => new GarbageCollector(context, informers, shared, concurrency).run(),
   });

@@ -2,7 +2,7 @@
 import { nodes } from '../api/generated/resources.ts';
 import type { Node } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
-import { formatCidr } from '../base/ip.ts';
+import { type Cidr, formatCidr } from '../base/ip.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
@@ -27,13 +27,17 @@ const cidrsOf = (node: Node): readonly string[] => {
       : [podCIDR];
 };
 
+/** Throws Error where no block of that size fits. */
+function blockPrefix(cluster: Cidr, options: NodeIpamOptions): number {
+  const size =
+    cluster.family === 4 ? (options.nodeCIDRMaskSizeIPv4 ?? 24) : (options.nodeCIDRMaskSizeIPv6 ?? 64);
+  if (size >= cluster.bits && size <= (cluster.family === 4 ? 32 : 128)) return size;
+  throw new Error(`nodes can't have blocks of /${size} in ${formatCidr(cluster)}`);
+}
+
 export function nodeIpamController(options: NodeIpamOptions): Controller {
   const clusters = options.clusterCIDRs.map(parseRange);
-  const pools = clusters.map((cluster) => ({
-    cluster,
-    prefix:
-      cluster.family === 4 ? (options.nodeCIDRMaskSizeIPv4 ?? 24) : (options.nodeCIDRMaskSizeIPv6 ?? 64),
-  }));
+  const pools = clusters.map((cluster) => ({ cluster, prefix: blockPrefix(cluster, options) }));
   let blocks = new NodeBlocks(pools);
 
   return defineController({

@@ -21,11 +21,19 @@ const outOfServiceTaint = 'node.kubernetes.io/out-of-service';
 
 const createdAt = (pod: Pod): number => Date.parse(pod.metadata.creationTimestamp ?? '') || 0;
 
-/** The oldest finished pods beyond the threshold. */
+/** Of evicted pods nothing is left to be seen but that. */
+const isEvicted = ({ status }: Pod): boolean => status?.reason === 'Evicted';
+const firstToGo = (a: Pod, b: Pod): number =>
+  Number(isEvicted(b)) - Number(isEvicted(a)) ||
+  createdAt(a) - createdAt(b) ||
+  (a.metadata.name < b.metadata.name ? -1 : 1);
+
+/** Finished pods beyond the threshold: those that were evicted, then the oldest. */
 const surplusTerminated = (all: readonly Pod[], threshold: number): readonly Pod[] => {
+  if (threshold <= 0) return [];
   const terminated = all.filter((pod) => isPodTerminal(pod) && !isPodTerminating(pod));
   if (terminated.length <= threshold) return [];
-  return terminated.sort((a, b) => createdAt(a) - createdAt(b)).slice(0, terminated.length - threshold);
+  return terminated.sort(firstToGo).slice(0, terminated.length - threshold);
 };
 
 const declared = declareMetrics((metrics) => ({

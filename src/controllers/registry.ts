@@ -71,14 +71,24 @@ export interface ControllersConfig {
   readonly nodeCIDRMaskSizeIPv6?: number;
   /** How long a node may be silent. Default 50 s. */
   readonly nodeMonitorGracePeriodMs?: number;
+  /** How long one may be silent that never spoke. Default a minute. */
+  readonly nodeStartupGracePeriodMs?: number;
   /** How fast pods are evicted from nodes that are not ready. Default as upstream. */
   readonly nodeEvictions?: Partial<EvictionRates> | undefined;
   /** The kind StorageVersionMigration is served, and is acted on. Default false, as upstream. */
   readonly storageVersionMigrator?: boolean;
   /** Of which Services of type LoadBalancer get addresses; undefined: from somebody else, or none. */
   readonly loadBalancerRange?: string | undefined;
-  /** How many finished pods are kept. Default 12500. */
+  /** How many finished pods are kept; 0: all. Default 12500. */
   readonly terminatedPodThreshold?: number;
+  /** How many keys of a controller are worked on at once, by its name. */
+  readonly concurrency?: Readonly<Record<string, number>>;
+}
+
+function withConcurrency(controller: Controller, { concurrency = {} }: ControllersConfig): Controller {
+  const most = concurrency[controller.name];
+  if (most === undefined || controller.type !== 'keyed') return controller;
+  return { ...controller, definition: { ...controller.definition, concurrency: most } };
 }
 
 export function allControllers(config: ControllersConfig): readonly Controller[] {
@@ -107,6 +117,9 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
         ...(config.nodeMonitorGracePeriodMs === undefined
           ? {}
           : { monitorGracePeriodMs: config.nodeMonitorGracePeriodMs }),
+        ...(config.nodeStartupGracePeriodMs === undefined
+          ? {}
+          : { startupGracePeriodMs: config.nodeStartupGracePeriodMs }),
       },
       { ...usualEvictionRates, ...config.nodeEvictions },
     ),
@@ -134,5 +147,9 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     ttlController(),
     volumeAttributesClassProtectionController,
   ];
-  return [...list, garbageCollectorController(list.flatMap(resourcesRead))];
+  const collector = garbageCollectorController(
+    list.flatMap(resourcesRead),
+    config.concurrency?.['garbage-collector-controller'],
+  );
+  return [...list.map((controller) => withConcurrency(controller, config)), collector];
 }

@@ -65,6 +65,33 @@ test("flags of kube-apiserver's that ask for what is so are taken, others are re
   for (const [flag, message] of rows) assert.throws(() => parse(flag), { message });
 });
 
+/** What kubeadm writes into its manifest of kube-controller-manager, but for files. */
+const ofKubeadmsControllers = [
+  '--allocate-node-cidrs=true',
+  '--controllers=*,bootstrapsigner,tokencleaner',
+  '--leader-elect=true',
+  '--use-service-account-credentials=true',
+];
+
+test("flags of kube-controller-manager's are taken, or refused with the reason", () => {
+  const parse = (...more: string[]): Command =>
+    quiet()
+      .action(() => {})
+      .parse([...flags, ...more], { from: 'user' });
+  assert.doesNotThrow(() => parse(...ofKubeadmsControllers));
+  const rows: [string, RegExp][] = [
+    ['--controllers=*,jobs', /'jobs' is not in the list of known controllers$/],
+    ['--controllers=*,service-lb-controller', /does not run here: there is no cloud$/],
+    ['--concurrent-job-syncs=0', /not a number from 1 to 1000$/],
+    ['--use-service-account-credentials=false', /each controller acts as its own account always$/],
+    ['--kubeconfig=/etc/kubernetes/controller-manager.conf', /the controllers run in this process/],
+    ['--cluster-signing-key-file=/x', /signed by the authority of this cluster/],
+    ['--leader-elect-resource-lock=endpoints', /who leads is said by Leases$/],
+    ['--terminated-pod-gc-threshold=many', /not a whole number$/],
+  ];
+  for (const [flag, message] of rows) assert.throws(() => parse(flag), { message });
+});
+
 test('ports of the nodes for Services may be others', () => {
   const read = (...more: string[]): unknown =>
     quiet()
@@ -123,11 +150,30 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Admission',
     'Logs',
     'Misc',
+    'Controllers',
     'Leader election',
     'Certificatesigningrequest-signing-controller',
+    'Cronjob-controller',
+    'Daemonset-controller',
+    'Deployment-controller',
+    'Endpoints-controller',
+    'Endpointslice-controller',
+    'Endpointslice-mirroring-controller',
+    'Ephemeral-volume-controller',
+    'Garbage-collector-controller',
+    'Job-controller',
     'Legacy-serviceaccount-token-cleaner-controller',
+    'Namespace-controller',
+    'Node-ipam-controller',
     'Node-lifecycle-controller',
+    'Pod-garbage-collector-controller',
+    'Replicaset-controller',
+    'Replicationcontroller-controller',
+    'Resourceclaim-controller',
+    'Resourcequota-controller',
     'Serviceaccount-token-controller',
+    'Statefulset-controller',
+    'Ttl-after-finished-controller',
     'Scheduler',
     'Global',
   ]);
@@ -142,7 +188,9 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
       'Secure serving',
       ['bind-address', 'secure-port', 'tls-cert-file', 'tls-private-key-file', 'tls-sni-cert-key'],
     ],
-    ['Serviceaccount-token-controller', ['root-ca-file']],
+    ['Serviceaccount-token-controller', ['root-ca-file', 'concurrent-serviceaccount-token-syncs']],
+    ['Controllers', ['controllers']],
+    ['Job-controller', ['concurrent-job-syncs']],
     [
       'Authentication',
       ['enable-bootstrap-token-auth', 'oidc-issuer-url', 'client-ca-file', 'service-account-lookup'],

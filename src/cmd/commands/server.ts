@@ -11,6 +11,7 @@ import { elected } from '../compose/elected.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import type { ServerComponent } from '../compose/run-components.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
+import { controllerSettingsOf, electionTimesOf } from '../controller-manager-options.ts';
 import { evictionRatesOf } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { settleOnceStarted } from '../keep-compiled.ts';
@@ -55,7 +56,25 @@ function podRouter(flags: ServerFlags): ServerComponent[] {
 }
 
 const leading = (flags: ServerFlags, ...[component, lease]: Parameters<typeof elected>): ServerComponent =>
-  flags.leaderElect === 'true' ? elected(component, lease) : component;
+  flags.leaderElect === 'true' ? elected(component, lease, electionTimesOf(flags)) : component;
+
+function controllers(flags: ServerFlags, api: ApiEnablement | undefined): ServerComponent {
+  const { disabled, ...more } = controllerSettingsOf(flags);
+  return controllersComponent({
+    clusterCidrs: [flags.clusterCidr],
+    volumesDir: resolve(flags.dataDir, 'volumes'),
+    clusterSigningMs: flags.clusterSigningDuration,
+    legacyTokenCleanUpMs: flags.legacyServiceAccountTokenCleanUpPeriod,
+    nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
+    nodeStartupGracePeriodMs: flags.nodeStartupGracePeriod,
+    nodeEvictions: evictionRatesOf(flags),
+    approveKubeletServing: flags.approveKubeletServing,
+    loadBalancerRange: flags.loadBalancerCidr,
+    storageVersionMigrator: api?.serves(storageversionmigrations) ?? false,
+    disabled,
+    more,
+  });
+}
 
 /** What runs beside the API server. `address`: of the DNS. */
 const componentsOf = (flags: ServerFlags, address: string, api?: ApiEnablement): ServerComponent[] =>
@@ -67,21 +86,7 @@ const componentsOf = (flags: ServerFlags, address: string, api?: ApiEnablement):
       clusterDomain: flags.clusterDomain,
     }),
     leading(flags, schedulerComponent(schedulerConfigurationOf(flags)), 'kube-scheduler'),
-    leading(
-      flags,
-      controllersComponent({
-        clusterCidrs: [flags.clusterCidr],
-        volumesDir: resolve(flags.dataDir, 'volumes'),
-        clusterSigningMs: flags.clusterSigningDuration,
-        legacyTokenCleanUpMs: flags.legacyServiceAccountTokenCleanUpPeriod,
-        nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
-        nodeEvictions: evictionRatesOf(flags),
-        approveKubeletServing: flags.approveKubeletServing,
-        loadBalancerRange: flags.loadBalancerCidr,
-        storageVersionMigrator: api?.serves(storageversionmigrations) ?? false,
-      }),
-      'kube-controller-manager',
-    ),
+    leading(flags, controllers(flags, api), 'kube-controller-manager'),
     ...podRouter(flags),
   ].filter((component) => !flags.disable.includes(component.name));
 

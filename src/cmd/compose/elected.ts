@@ -1,5 +1,6 @@
 // A part of which one leads, though each server has one: it works while its server holds the part's Lease.
 import { aborted } from '../../base/until-aborted.ts';
+import type { ElectionTimes } from '../../controller-runtime/leader-election/election.ts';
 import { LeaderElector, type Term } from '../../controller-runtime/leader-election/elector.ts';
 import type { ComponentContext, ServerComponent } from './run-components.ts';
 
@@ -9,11 +10,15 @@ type Elected = 'kube-controller-manager' | 'kube-scheduler';
 /** After a part failed: others had their chance to lead. */
 const againMs = 5_000;
 
-export const elected = (component: ServerComponent, lease: Elected): ServerComponent => ({
+export const elected = (
+  component: ServerComponent,
+  lease: Elected,
+  times?: ElectionTimes,
+): ServerComponent => ({
   name: component.name,
   async start(context) {
     const { promise: ready, reject, resolve } = Promise.withResolvers<void>();
-    const done = run(component, lease, context, resolve);
+    const done = run(component, { lease, times }, context, resolve);
     done.catch(reject);
     await ready;
     return { done };
@@ -23,7 +28,7 @@ export const elected = (component: ServerComponent, lease: Elected): ServerCompo
 /** `onSettled`: the part works, or stands by. A failure before that is thrown; after that the part is tried again. */
 async function run(
   component: ServerComponent,
-  lease: Elected,
+  { lease, times }: { readonly lease: Elected; readonly times: ElectionTimes | undefined },
   context: ComponentContext,
   onSettled: () => void,
 ): Promise<void> {
@@ -42,6 +47,7 @@ async function run(
       random,
       log,
       metrics,
+      ...(times === undefined ? {} : { times }),
       lead: (term) => work(component, context, term, settle),
       onStandby: settle,
     });

@@ -4,6 +4,7 @@ import { aborted } from '../../base/until-aborted.ts';
 import { createEventRecorder, type EventRecorder } from '../../client/event-recorder.ts';
 import { usualNodeTimes } from '../../controllers/node/node-health.ts';
 import { type EvictionRates, usualEvictionRates } from '../../controllers/node/zone-state.ts';
+import type { ControllersConfig } from '../../controllers/registry.ts';
 import { startAllControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
@@ -18,6 +19,7 @@ import { extenderClient } from './extender-client.ts';
 import type { ServerComponent } from './run-components.ts';
 
 export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
+export const defaultNodeStartupGraceMs: number = usualNodeTimes.startupGracePeriodMs;
 export const defaultEvictionRates: EvictionRates = usualEvictionRates;
 
 export function controllersComponent(options: {
@@ -26,11 +28,18 @@ export function controllersComponent(options: {
   readonly volumesDir?: string;
   readonly clusterSigningMs?: number | undefined;
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  readonly nodeStartupGracePeriodMs?: number | undefined;
   readonly nodeEvictions?: EvictionRates | undefined;
   readonly approveKubeletServing?: boolean;
   readonly storageVersionMigrator?: boolean;
   readonly legacyTokenCleanUpMs?: number | undefined;
   readonly loadBalancerRange?: string | undefined;
+  /** Names of controllers that do not run. */
+  readonly disabled?: readonly string[];
+  readonly more?: Pick<
+    ControllersConfig,
+    'concurrency' | 'nodeCIDRMaskSizeIPv4' | 'nodeCIDRMaskSizeIPv6' | 'terminatedPodThreshold'
+  >;
 }): ServerComponent {
   return {
     name: 'controllers',
@@ -45,8 +54,10 @@ export function controllersComponent(options: {
           metrics,
           informers,
           signal: AbortSignal.any([signal, failed.signal]),
+          disabled: options.disabled ?? [],
         },
         {
+          ...options.more,
           rootCa,
           signers,
           signToken,
@@ -59,6 +70,9 @@ export function controllersComponent(options: {
           ...(options.nodeMonitorGracePeriodMs === undefined
             ? {}
             : { nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs }),
+          ...(options.nodeStartupGracePeriodMs === undefined
+            ? {}
+            : { nodeStartupGracePeriodMs: options.nodeStartupGracePeriodMs }),
           nodeEvictions: options.nodeEvictions,
         },
       );

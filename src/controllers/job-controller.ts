@@ -19,6 +19,7 @@ import {
 import { failureAnnotations, hasIndexLimit, podBackoff, retryAt } from './job/index-failures.ts';
 import { jobFinished, jobSynced, podsCounted, type SyncAction } from './job/job-metrics.ts';
 import {
+  countEnd,
   countPods,
   deadlineAt,
   isJobFinished,
@@ -27,7 +28,14 @@ import {
   podChanges,
   statusCounts,
 } from './job/job-plan.ts';
-import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } from './job/job-pod.ts';
+import {
+  finishedAt,
+  indexedBase,
+  isIndexed,
+  isTracked,
+  jobPodTemplate,
+  trackingFinalizer,
+} from './job/job-pod.ts';
 import { jobStatus } from './job/job-status.ts';
 import { claim } from './workload/claim.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
@@ -87,15 +95,15 @@ function msUntilNextPod(memory: Memory, now: number): number {
   return Math.max(0, memory.lastFailureAt + backoff - now);
 }
 
-/** Pods that the job no longer wants are freed first: their end is not to be counted. */
+/** Pods that a job which goes on no longer wants are freed first: their end is not to be counted. */
 async function removePods(
   context: ControllerContext,
   memory: Memory,
   job: Job,
-  remove: readonly Pod[],
+  { remove, isEnd }: { readonly remove: readonly Pod[]; readonly isEnd: boolean },
 ): Promise<void> {
   if (remove.length === 0) return;
-  await Promise.all(remove.filter(isTracked).map((pod) => releasePod(context, memory, pod)));
+  if (!isEnd) await Promise.all(remove.filter(isTracked).map((pod) => releasePod(context, memory, pod)));
   const owner = { resource: jobs, object: job };
   await changePods(context, owner, { create: 0, pod: () => podFromTemplate(owner, {}), remove });
 }
@@ -145,7 +153,7 @@ async function createPods(
       const index = indexes[at];
       const pod = podFromTemplate(owner, jobPodTemplate(job, index, annotationsOf(job, index, counts)));
       if (index === undefined) return pod;
-      return { ...pod, metadata: { ...pod.metadata, generateName: `${job.metadata.name}-${index}-` } };
+      return { ...pod, metadata: { ...pod.metadata, generateName: indexedBase(job, index) } };
     },
     remove: [],
   });
@@ -195,18 +203,22 @@ class JobSync {
     const { clock } = this.#context;
     const memory = this.#memory;
     const now = clock.now();
-    const counts = countPods({ job: this.#job, pods: this.#pods, released: memory.released, now });
-    rememberEnds(memory, counts);
-    const outcome = outcomeOf(this.#job, counts, now);
+    const seen = countPods({ job: this.#job, pods: this.#pods, released: memory.released, now });
+    rememberEnds(memory, seen);
+    const outcome = outcomeOf(this.#job, seen, now);
+    // There may be pods that the informer does not show yet: they are to end with the others.
+    if (outcome !== undefined && !mayChange) return behindMs;
+    const counts = outcome === undefined ? seen : countEnd(this.#job, seen, outcome);
     let failure: unknown;
     let again: number | undefined;
     let active = counts.active;
     if (mayChange)
       try {
         const change =
-          outcome === undefined ? podChanges(this.#job, counts) : { create: [], remove: counts.active };
+          outcome === undefined ? podChanges(this.#job, counts, now) : { create: [], remove: counts.active };
         this.#action = 'tracking';
-        await removePods(this.#context, memory, this.#job, change.remove);
+        const isEnd = outcome !== undefined;
+        await removePods(this.#context, memory, this.#job, { remove: change.remove, isEnd });
         if (change.remove.length > 0) this.#action = 'pods_deleted';
         active = active.filter((pod) => !change.remove.includes(pod));
         const { due, waitMs } = dueIndexes(memory, this.#job, change.create, counts, now);
@@ -228,11 +240,13 @@ class JobSync {
       },
       outcome,
       now,
+      mayChange,
     );
     const before = this.#job.status?.conditions;
     await this.#write(status);
     this.#announce(before, status.conditions);
     if (failure !== undefined) throw failure;
+    if (counts.isFull) return 0;
     const deadline = deadlineAt(this.#job);
     if (deadline !== undefined && !isJobFinished(this.#job))
       again = Math.min(again ?? Number.POSITIVE_INFINITY, Math.max(1, deadline - now));
@@ -269,6 +283,11 @@ class JobSync {
     const failed = isNew('Failed', 'True');
     const end = complete ?? failed;
     if (end !== undefined) jobFinished(this.#context.metrics, this.#job, end);
+    const { succeeded = 0 } = this.#job.status ?? {};
+    if (complete !== undefined && succeeded > (this.#job.spec.completions ?? Number.POSITIVE_INFINITY)) {
+      const text = 'Too many succeeded pods running after completion count reached';
+      this.#event('Warning', 'TooManySucceededPods', text);
+    }
     if (complete !== undefined) this.#event('Normal', 'Completed', 'Job completed');
     if (failed !== undefined) this.#event('Warning', failed.reason ?? '', failed.message ?? '');
     if (isNew('Suspended', 'True') !== undefined) this.#event('Normal', 'Suspended', 'Job suspended');

@@ -94,4 +94,47 @@ describe('job-controller, policies', () => {
       'success',
     );
   });
+
+  it('tries an index again with its count, and counts the pod before only then', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(jobs, indexed('again', { completions: 1, parallelism: 1, backoffLimitPerIndex: 3 }));
+    const first = await podOf(cluster, 0);
+    // It ended some time ago: the wait is over.
+    const terminated = { exitCode: 1, reason: 'x', finishedAt: '2026-01-01T00:00:00Z' };
+    const containerStatuses = [
+      { name: 'main', image: 'i', imageID: '', ready: false, restartCount: 0, state: { terminated } },
+    ];
+    const body = { status: { phase: 'Failed', containerStatuses } };
+    await client.patch(pods, first.metadata, { type: 'strategic', body }, { subresource: 'status' });
+    const second = await podOf(cluster, 0);
+    assert.match(second.metadata.name, /^again-0-[a-z0-9]{5}$/);
+    assert.equal(second.metadata.annotations?.['batch.kubernetes.io/job-index-failure-count'], '1');
+    await until(jobs, (l) => l.get('again', namespace)?.status?.failed === 1, 'the first is counted');
+    await until(
+      pods,
+      (l) => (l.get(first.metadata.name, namespace)?.metadata.finalizers ?? []).length === 0,
+      'and let go',
+    );
+  });
+
+  it('pods that still run when their job fails have failed with it', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const onExitCodes = { operator: 'In', values: [42] };
+    const podFailurePolicy = { rules: [{ action: 'FailJob', onExitCodes }] };
+    await client.create(jobs, indexed('all', { completions: 3, parallelism: 3, podFailurePolicy }));
+    const [first] = [await podOf(cluster, 0), await podOf(cluster, 1), await podOf(cluster, 2)];
+    await end(cluster, first, 42);
+    await until(
+      jobs,
+      (l) => {
+        const { failed, active = 0, uncountedTerminatedPods } = l.get('all', namespace)?.status ?? {};
+        return failed === 3 && active === 0 && (uncountedTerminatedPods?.failed ?? []).length === 0;
+      },
+      'three failures',
+    );
+  });
 });

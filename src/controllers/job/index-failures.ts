@@ -65,7 +65,32 @@ export const failureAnnotations = (failures: IndexFailures | undefined): Record<
   ...((failures?.ignored ?? 0) === 0 ? {} : { [ignoredKey]: String(failures?.ignored) }),
 });
 
-/** When an index may be tried again. */
-export function retryAt({ counted, lastAt }: IndexFailures): number {
-  return counted === 0 ? lastAt : lastAt + backoffMs(podBackoff, counted);
+/** When an index may be tried again: failures that the policy ignores make it wait as well. */
+export const retryAt = ({ counted, ignored, lastAt }: IndexFailures): number =>
+  lastAt + backoffMs(podBackoff, counted + ignored);
+
+/**
+ * Of each index that is to be tried again the pod that failed last: it carries the count, and is kept until another is in its
+ * place. `over`: indexes that are not tried again.
+ */
+export function keptFailures(
+  job: Job,
+  pods: readonly Pod[],
+  active: readonly Pod[],
+  over: ReadonlySet<number>,
+): Set<Pod> {
+  if (!hasIndexLimit(job)) return new Set();
+  const counts = (pod: Pod): number => countOf(pod, countKey) + countOf(pod, ignoredKey);
+  const running = new Set(active.map(indexOf));
+  const last = new Map<number, Pod>();
+  for (const pod of pods) {
+    const index = indexOf(pod);
+    if (index === undefined || index >= (job.spec.completions ?? 0) || !hasFailed(job, pod)) continue;
+    if (over.has(index) || running.has(index)) continue;
+    const before = last.get(index);
+    const isLater =
+      before === undefined || (counts(pod) >= counts(before) && finishedAt(pod) >= finishedAt(before));
+    if (isLater) last.set(index, pod);
+  }
+  return new Set(last.values());
 }

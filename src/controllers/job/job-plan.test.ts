@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Job } from '../../api/generated/types/batch-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import { countPods, type JobCounts, outcomeOf, podChanges } from './job-plan.ts';
+import { countEnd, countPods, type JobCounts, outcomeOf, podChanges } from './job-plan.ts';
 import { indexKey, trackingFinalizer } from './job-pod.ts';
 
 const now = Date.parse('2026-01-01T01:00:00Z');
@@ -101,7 +101,7 @@ describe('countPods', () => {
 
 describe('podChanges', () => {
   const change = (j: Job, pods: readonly Pod[]): unknown => {
-    const { create, remove } = podChanges(j, counts(j, pods));
+    const { create, remove } = podChanges(j, counts(j, pods), now);
     return [create, remove.map((p) => p.metadata.uid)];
   };
   it('runs no more than are missing', () => {
@@ -116,7 +116,8 @@ describe('podChanges', () => {
       { completionMode: 'Indexed', parallelism: 3, completions: 5 },
       { completedIndexes: '1' },
     );
-    assert.deepEqual(change(indexed, [pod('a', { index: 0 }), pod('b', { index: 0 })]), [[2, 3], ['b']]);
+    assert.deepEqual(change(indexed, [pod('a', { index: 0 }), pod('b', { index: 0 })]), [[], ['b']]);
+    assert.deepEqual(change(indexed, [pod('a', { index: 0 })]), [[2, 3], []]);
   });
   it('starts no new worker of a queue once one has succeeded', () => {
     const queue = job({ parallelism: 3, completions: undefined }, { succeeded: 1 });
@@ -142,8 +143,38 @@ describe('outcomeOf', () => {
     assert.equal(outcome(job({ activeDeadlineSeconds: 1, suspend: true }, late)), undefined);
     assert.equal(outcome(job({ activeDeadlineSeconds: 2n ** 63n - 1n }, late)), undefined);
   });
+  it('is a limit before it is a success by a rule, and a success also while suspended', () => {
+    const rules = { successPolicy: { rules: [{ succeededCount: 1 }] } };
+    const indexed = { completionMode: 'Indexed', completions: 3, backoffLimit: 0, ...rules };
+    const done = { completedIndexes: '0' };
+    assert.equal(outcome(job(indexed, done)), 'SuccessPolicy');
+    assert.equal(outcome(job(indexed, { ...done, failed: 1 })), 'BackoffLimitExceeded');
+    assert.equal(outcome(job({ suspend: true }, { succeeded: 1 })), 'CompletionsReached');
+  });
   it('stays what it was once it was decided', () => {
     const conditions = [{ type: 'FailureTarget', status: 'True', reason: 'DeadlineExceeded', message: 'm' }];
     assert.equal(outcome(job({}, { succeeded: 1, conditions })), 'DeadlineExceeded');
+  });
+});
+
+describe('countEnd', () => {
+  const ended = (type: 'Complete' | 'Failed', pods: readonly Pod[], spec: object = {}): JobCounts => {
+    const j = job(spec);
+    return countEnd(j, counts(j, pods), { type, reason: '', message: '' });
+  };
+  const namesOf = (pods: readonly Pod[]): unknown => pods.map((p) => p.metadata.uid);
+  it('what still runs has failed with the job, and counts for nothing when it succeeds', () => {
+    const pods = [pod('a'), pod('b')];
+    const failed = ended('Failed', pods);
+    assert.deepEqual([failed.failed, failed.uncounted.failed, failed.leftOver], [2, ['a', 'b'], []]);
+    const complete = ended('Complete', pods);
+    assert.deepEqual([complete.failed, namesOf(complete.leftOver)], [0, ['a', 'b']]);
+  });
+  it('is not full until there are more than one status can name', () => {
+    const many = Array.from({ length: 501 }, (_, i) => pod(`p${i}`));
+    assert.deepEqual([ended('Failed', many).failed, ended('Failed', many).isFull], [500, true]);
+    assert.equal(ended('Failed', many.slice(1)).isFull, false);
+    const done = many.map((p) => ({ ...p, status: { phase: 'Succeeded' } }) as Pod);
+    assert.deepEqual([counts(job({}), done).succeeded, counts(job({}), done).isFull], [500, true]);
   });
 });

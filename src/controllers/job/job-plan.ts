@@ -9,8 +9,15 @@ import {
   isPodTerminal,
   isPodTerminating,
 } from '../../component-helpers/pod-status.ts';
+import { deletionOrder } from '../workload/deletion-order.ts';
 import { formatIndexes, parseIndexes } from './completed-indexes.ts';
-import { failedIndexes, hasIndexLimit, type IndexFailures, indexFailures } from './index-failures.ts';
+import {
+  failedIndexes,
+  hasIndexLimit,
+  type IndexFailures,
+  indexFailures,
+  keptFailures,
+} from './index-failures.ts';
 import { hasFailed, indexOf, isIndexed, isTracked } from './job-pod.ts';
 import { failureVerdict } from './pod-failure-policy.ts';
 import { metSuccessRule } from './success-policy.ts';
@@ -33,6 +40,8 @@ export interface JobCounts {
   /** All that ended, counted or about to be. */
   readonly succeeded: number;
   readonly failed: number;
+  /** Failures that limits are held against: also those whose pods are kept until another is in their place. */
+  readonly failures: number;
   readonly completedIndexes: ReadonlySet<number>;
   /** Ended and not yet counted: their finalizers are to be removed. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
@@ -43,10 +52,14 @@ export interface JobCounts {
   readonly indexFailures: ReadonlyMap<number, IndexFailures>;
   /** Why the policy for failed pods ends the job. */
   readonly failJob: string | undefined;
-  /** Ended and counting for nothing: a second success of one index, a failure that the policy ignores. */
+  /** To be let go without being counted: a second success of one index, a failure that the policy ignores. */
   readonly leftOver: readonly Pod[];
   readonly newlyFailed: readonly Pod[];
   readonly newlySucceeded: readonly Pod[];
+  /** With their finalizer, and neither counted nor let go. */
+  readonly held: readonly Pod[];
+  /** There are more that ended than one status can name. */
+  readonly isFull: boolean;
 }
 
 const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
@@ -65,6 +78,65 @@ function split(
   return [kept, (uids ?? []).length - kept.length];
 }
 
+/** What ended and is to be counted, and what is only let go; as many as one status can name. */
+class Tally {
+  readonly succeeded: string[];
+  readonly failed: string[];
+  readonly leftOver: Pod[] = [];
+  readonly newlyFailed: Pod[] = [];
+  readonly newlySucceeded: Pod[] = [];
+  readonly #job: Job;
+  isFull = false;
+
+  constructor(job: Job, { succeeded, failed }: JobCounts['uncounted']) {
+    this.#job = job;
+    this.succeeded = [...succeeded];
+    this.failed = [...failed];
+  }
+
+  /** False when there is no room for one more. */
+  #takes(): boolean {
+    this.isFull ||= this.succeeded.length + this.failed.length >= maxUncounted;
+    return !this.isFull;
+  }
+  success(pod: Pod): boolean {
+    if (!this.#takes()) return false;
+    this.succeeded.push(uidOf(pod));
+    this.newlySucceeded.push(pod);
+    return true;
+  }
+  failure(pod: Pod): boolean {
+    const index = indexOf(pod);
+    const isOfNone =
+      isIndexed(this.#job) && (index === undefined || index >= (this.#job.spec.completions ?? 0));
+    if (isOfNone || failureVerdict(this.#job, pod).action === 'Ignore') {
+      this.leftOver.push(pod);
+      return true;
+    }
+    if (!this.#takes()) return false;
+    this.failed.push(uidOf(pod));
+    this.newlyFailed.push(pod);
+    return true;
+  }
+}
+
+/** Counts the successes among the pods; of an index the first. Returns those that are left. */
+function countSuccesses(job: Job, pods: readonly Pod[], completedIndexes: Set<number>, tally: Tally): Pod[] {
+  return pods.filter((pod) => {
+    if (pod.status?.phase !== 'Succeeded') return true;
+    if (!isIndexed(job)) return !tally.success(pod);
+    const index = indexOf(pod);
+    // A second success of an index is no second completion.
+    if (index === undefined || index >= (job.spec?.completions ?? 0) || completedIndexes.has(index)) {
+      tally.leftOver.push(pod);
+      return false;
+    }
+    if (!tally.success(pod)) return true;
+    completedIndexes.add(index);
+    return false;
+  });
+}
+
 export function countPods({ job, pods, released }: JobView): JobCounts {
   const tracked = new Map(
     pods.filter((pod) => isTracked(pod) && !released.has(uidOf(pod))).map((pod) => [uidOf(pod), pod]),
@@ -72,50 +144,27 @@ export function countPods({ job, pods, released }: JobView): JobCounts {
   const known = job.status?.uncountedTerminatedPods ?? {};
   const [succeededKept, succeededSettled] = split(known.succeeded, tracked);
   const [failedKept, failedSettled] = split(known.failed, tracked);
-  const completions = job.spec?.completions ?? 0;
-  const completedIndexes = parseIndexes(job.status?.completedIndexes, completions);
-  const uncounted = { succeeded: [...succeededKept], failed: [...failedKept] };
+  const completedIndexes = parseIndexes(job.status?.completedIndexes, job.spec?.completions ?? 0);
+  const tally = new Tally(job, { succeeded: succeededKept, failed: failedKept });
   const seen = new Set([...succeededKept, ...failedKept]);
-  const leftOver: Pod[] = [];
-  const newlyFailed: Pod[] = [];
-  const newlySucceeded: Pod[] = [];
-  for (const [uid, pod] of tracked) {
-    if (seen.has(uid) || seen.size >= maxUncounted) continue;
-    if (pod.status?.phase === 'Succeeded') {
-      const index = indexOf(pod);
-      if (isIndexed(job)) {
-        // A second success of an index is no second completion.
-        if (index === undefined || index >= completions || completedIndexes.has(index)) {
-          leftOver.push(pod);
-          continue;
-        }
-        completedIndexes.add(index);
-      }
-      uncounted.succeeded.push(uid);
-      newlySucceeded.push(pod);
-      seen.add(uid);
-    } else if (hasFailed(job, pod)) {
-      if (failureVerdict(job, pod).action === 'Ignore') {
-        leftOver.push(pod);
-        continue;
-      }
-      uncounted.failed.push(uid);
-      newlyFailed.push(pod);
-      seen.add(uid);
-    }
-  }
+  const unseen = [...tracked.values()].filter((pod) => !seen.has(uidOf(pod)));
+  const others = countSuccesses(job, unseen, completedIndexes, tally);
+  const active = pods.filter(isPodActive);
+  const failures = indexFailures(job, pods);
+  // What one pod of an index has done no other undoes.
+  const given = failedIndexes(job, pods, failures).difference(completedIndexes);
+  const kept = keptFailures(job, others, active, given.union(completedIndexes));
+  const held = others.filter((pod) => !hasFailed(job, pod) || kept.has(pod) || !tally.failure(pod));
   const counted = {
     succeeded: isIndexed(job)
-      ? completedIndexes.size - uncounted.succeeded.length
+      ? completedIndexes.size - tally.succeeded.length
       : (job.status?.succeeded ?? 0) + succeededSettled,
     failed: (job.status?.failed ?? 0) + failedSettled,
   };
-  const active = pods.filter(isPodActive);
-  const failures = indexFailures(job, pods);
+  const failed = counted.failed + tally.failed.length;
   return {
     active,
-    // What one pod of an index has done no other undoes.
-    failedIndexes: failedIndexes(job, pods, failures).difference(completedIndexes),
+    failedIndexes: given,
     indexFailures: failures,
     failJob: pods
       .filter((pod) => hasFailed(job, pod))
@@ -123,14 +172,43 @@ export function countPods({ job, pods, released }: JobView): JobCounts {
       .find((message) => message !== undefined),
     terminating: pods.filter((pod) => isPodTerminating(pod) && !isPodTerminal(pod)).length,
     ready: active.filter(isPodReady).length,
-    succeeded: counted.succeeded + uncounted.succeeded.length,
-    failed: counted.failed + uncounted.failed.length,
+    succeeded: counted.succeeded + tally.succeeded.length,
+    failed,
+    failures: failed + [...kept].filter((pod) => failureVerdict(job, pod).action !== 'Ignore').length,
     completedIndexes,
-    uncounted,
     counted,
-    leftOver,
-    newlyFailed,
-    newlySucceeded,
+    held,
+    ...partsOf(tally),
+  };
+}
+
+const partsOf = ({ succeeded, failed, leftOver, newlyFailed, newlySucceeded, isFull }: Tally) => ({
+  uncounted: { succeeded, failed },
+  leftOver,
+  newlyFailed,
+  newlySucceeded,
+  isFull,
+});
+
+/** Of a job that ends all pods are let go: what still runs has failed where the job has. */
+export function countEnd(job: Job, counts: JobCounts, { type }: Outcome): JobCounts {
+  const tally = new Tally(job, counts.uncounted);
+  const held: Pod[] = [];
+  for (const pod of counts.held)
+    if (type === 'Complete' && !hasFailed(job, pod)) {
+      // What ended well and found no room is counted the next time.
+      if (pod.status?.phase === 'Succeeded') held.push(pod);
+      else tally.leftOver.push(pod);
+    } else if (!tally.failure(pod)) held.push(pod);
+  const { uncounted, leftOver, newlyFailed, isFull } = partsOf(tally);
+  return {
+    ...counts,
+    uncounted,
+    held,
+    failed: counts.counted.failed + uncounted.failed.length,
+    leftOver: [...counts.leftOver, ...leftOver],
+    newlyFailed: [...counts.newlyFailed, ...newlyFailed],
+    isFull: counts.isFull || isFull || held.length > 0,
   };
 }
 
@@ -187,16 +265,12 @@ export function outcomeOf(job: Job, counts: JobCounts, now: number): Outcome | u
   }
   if (counts.failJob !== undefined)
     return { type: 'Failed', reason: 'PodFailurePolicy', message: counts.failJob };
-  const success = metSuccessRule(job, counts.completedIndexes);
-  if (success !== undefined) return { type: 'Complete', reason: 'SuccessPolicy', message: success };
-  if (counts.failed > (job.spec?.backoffLimit ?? 6) || isPastBackoffOnFailure(job, counts.active))
+  if (counts.failures > (job.spec?.backoffLimit ?? 6) || isPastBackoffOnFailure(job, counts.active))
     return {
       type: 'Failed',
       reason: 'BackoffLimitExceeded',
       message: 'Job has reached the specified backoff limit',
     };
-  const failedIndexesOutcome = outcomeOfIndexes(job, counts);
-  if (failedIndexesOutcome !== undefined) return failedIndexesOutcome;
   const deadline = deadlineAt(job);
   if (deadline !== undefined && deadline <= now)
     return {
@@ -204,11 +278,15 @@ export function outcomeOf(job: Job, counts: JobCounts, now: number): Outcome | u
       reason: 'DeadlineExceeded',
       message: 'Job was active longer than specified deadline',
     };
+  const failedIndexesOutcome = outcomeOfIndexes(job, counts);
+  if (failedIndexesOutcome !== undefined) return failedIndexesOutcome;
+  const success = metSuccessRule(job, counts.completedIndexes);
+  if (success !== undefined) return { type: 'Complete', reason: 'SuccessPolicy', message: success };
   const { completions } = job.spec ?? {};
   const complete =
     completions === undefined
       ? counts.succeeded > 0 && counts.active.length === 0
-      : counts.succeeded >= completions && job.spec?.suspend !== true;
+      : counts.succeeded >= completions;
   return complete
     ? {
         type: 'Complete',
@@ -236,34 +314,34 @@ function duplicates(active: readonly Pod[], completions: number, over: ReadonlyS
   });
 }
 
-/** Pods to make and to delete, while the job runs. */
-export function podChanges(job: Job, counts: JobCounts): JobChange {
-  const { active, succeeded } = counts;
+/** How many pods are to run now. */
+function wantedPods({ spec }: Job, { succeeded }: JobCounts, useful: number): number {
+  const { completions, parallelism = 1 } = spec ?? {};
+  // Of a queue of unknown length nothing is begun any more once one found it empty; what runs may end.
+  if (completions === undefined) return succeeded > 0 ? useful : parallelism;
+  return Math.max(0, Math.min(completions - succeeded, parallelism));
+}
+
+/** Pods to make or to delete, while the job runs: not both at once. */
+export function podChanges(job: Job, counts: JobCounts, now: number): JobChange {
+  const { active } = counts;
   const over = new Set([...counts.completedIndexes, ...counts.failedIndexes]);
-  const { suspend, completions } = job.spec ?? {};
-  const parallelism = job.spec?.parallelism ?? 1;
+  const { suspend, completions = 0 } = job.spec ?? {};
   if (suspend === true) return { create: [], remove: active.slice(0, maxPerSync) };
-  const extra = isIndexed(job) ? duplicates(active, completions ?? 0, over) : [];
+  const extra = isIndexed(job) ? duplicates(active, completions, over) : [];
   const useful = active.filter((pod) => !extra.includes(pod));
-  let wanted: number;
-  if (completions === undefined) wanted = succeeded > 0 ? Math.min(useful.length, parallelism) : parallelism;
-  else wanted = Math.max(0, Math.min(completions - succeeded - counts.failedIndexes.size, parallelism));
-  if (useful.length > wanted) {
-    const rank = (pod: Pod): number => (isPodReady(pod) ? 2 : pod.status?.phase === 'Running' ? 1 : 0);
-    const sorted = [...useful].sort((a, b) => rank(a) - rank(b));
-    return {
-      create: [],
-      remove: [...extra, ...sorted.slice(0, useful.length - wanted)].slice(0, maxPerSync),
-    };
-  }
+  const wanted = wantedPods(job, counts, useful.length);
+  const surplus = deletionOrder(useful, () => 0, now).slice(0, Math.max(0, useful.length - wanted));
+  const remove = [...extra, ...surplus].slice(0, maxPerSync);
+  if (remove.length > 0) return { create: [], remove };
   const occupied = job.spec?.podReplacementPolicy === 'Failed' ? counts.terminating : 0;
   const missing = Math.min(maxPerSync, Math.max(0, wanted - useful.length - occupied));
-  if (!isIndexed(job)) return { create: Array<undefined>(missing).fill(undefined), remove: extra };
+  if (!isIndexed(job)) return { create: Array<undefined>(missing).fill(undefined), remove };
   const taken = new Set([...over, ...useful.map((pod) => indexOf(pod) ?? -1)]);
   const create: number[] = [];
-  for (let index = 0; index < (completions ?? 0) && create.length < missing; index++)
+  for (let index = 0; index < completions && create.length < missing; index++)
     if (!taken.has(index)) create.push(index);
-  return { create, remove: extra };
+  return { create, remove };
 }
 
 export function jobCondition(

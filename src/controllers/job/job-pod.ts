@@ -31,6 +31,15 @@ export function finishedAt(pod: Pod): number {
   return Date.parse(pod.metadata.deletionTimestamp ?? pod.metadata.creationTimestamp ?? '') || 0;
 }
 
+/** Of names that end in five random characters. */
+const longestBase = 58;
+
+/** What the name of a pod of an index begins with: the index is never cut off. */
+export function indexedBase({ metadata }: Job, index: number): string {
+  const end = `-${index}-`;
+  return `${metadata.name.slice(0, longestBase - end.length)}${end}`;
+}
+
 const indexVariable = 'JOB_COMPLETION_INDEX';
 function withIndex(container: Container): Container {
   if (container.env?.some(({ name }) => name === indexVariable) === true) return container;

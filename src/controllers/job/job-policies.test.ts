@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import type { Job } from '../../api/generated/types/batch-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { failedIndexes, failureAnnotations, indexFailures, retryAt } from './index-failures.ts';
-import { countPods, outcomeOf, podChanges } from './job-plan.ts';
-import { indexKey, trackingFinalizer } from './job-pod.ts';
+import { countEnd, countPods, outcomeOf, podChanges } from './job-plan.ts';
+import { indexedBase, indexKey, trackingFinalizer } from './job-pod.ts';
 import { failureVerdict } from './pod-failure-policy.ts';
 import { metSuccessRule } from './success-policy.ts';
 
@@ -70,7 +70,7 @@ describe('the policy for failed pods', () => {
     assert.equal(outcomeOf(job({ podFailurePolicy }), ended, now)?.reason, 'PodFailurePolicy');
     const ignored = counts(job({ podFailurePolicy }), [failed(0, 137)]);
     assert.deepEqual([ignored.failed, ignored.leftOver.length], [0, 1]);
-    assert.deepEqual(podChanges(job({ podFailurePolicy }), ignored).create, [0, 1, 2, 3]);
+    assert.deepEqual(podChanges(job({ podFailurePolicy }), ignored, now).create, [0, 1, 2, 3]);
   });
   it('never looks at containers that succeeded', () => {
     const notIn = { rules: [{ action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [5] } }] };
@@ -86,11 +86,27 @@ describe('a limit for each index', () => {
     const pods = [failed(0, 1, 1), failed(1, 1, 0)];
     const failures = indexFailures(limited, pods);
     assert.deepEqual(failedIndexes(limited, pods, failures), new Set([0]));
-    assert.deepEqual(podChanges(limited, counts(limited, pods)).create, [1, 2, 3]);
+    assert.deepEqual(podChanges(limited, counts(limited, pods), now).create, [1, 2, 3]);
     assert.deepEqual(failureAnnotations(failures.get(1)), {
       'batch.kubernetes.io/job-index-failure-count': '1',
     });
     assert.equal(retryAt(failures.get(1)!), Date.parse('2026-01-01T01:00:05Z'));
+  });
+  it('keeps the pod that carries the count until another is in its place', () => {
+    const [first, again] = [failed(1, 1, 0), failed(1, 1, 1)];
+    const twice = job({ backoffLimitPerIndex: 5, backoffLimit: 99 });
+    const waiting = counts(twice, [first]);
+    assert.deepEqual([waiting.failed, waiting.failures, waiting.held], [0, 1, [first]]);
+    const later = counts(twice, [first, again]);
+    assert.deepEqual([later.failed, later.failures, later.held], [1, 2, [again]]);
+    const running = { ...failed(1, 1, 9), status: { phase: 'Running' } } as Pod;
+    assert.equal(counts(twice, [first, running]).failed, 1);
+    const ended = { type: 'Failed', reason: '', message: '' } as const;
+    assert.equal(countEnd(twice, waiting, ended).failed, 1);
+  });
+  it('waits as long after failures that the policy ignores', () => {
+    assert.equal(retryAt({ counted: 1, ignored: 1, lastAt: 0 }), 20_000);
+    assert.equal(retryAt({ counted: 0, ignored: 1, lastAt: 0 }), 10_000);
   });
   it('fails the job when nothing is left to do, or too much failed', () => {
     const rest = job(
@@ -116,5 +132,13 @@ describe('metSuccessRule', () => {
     assert.equal(met({ succeededCount: 2 }, 1, 3), 'Matched rules at index 0');
     assert.equal(met({ succeededIndexes: '0-2', succeededCount: 1 }, 3), undefined);
     assert.equal(met({ succeededIndexes: '0-2', succeededCount: 1 }, 1), 'Matched rules at index 0');
+  });
+});
+
+describe('indexedBase', () => {
+  it('cuts the name of the job and never the index', () => {
+    assert.equal(indexedBase(job({}), 12), 'j-12-');
+    const long = { ...job({}), metadata: { name: 'j'.repeat(63) } } as Job;
+    assert.equal(indexedBase(long, 12), `${'j'.repeat(54)}-12-`);
   });
 });

@@ -147,8 +147,30 @@ describe('updatePlan', () => {
   });
 });
 
+describe('a DaemonSet that surges', () => {
+  const surge = ds({ maxSurge: 1, maxUnavailable: 0 });
+  it('makes another beside a pod that does not work whatever the limit, and takes it away only then', () => {
+    const nodes = [node('a'), node('b')];
+    const broken = [pod('a', 'old', { ready: false }), pod('b', 'old')];
+    assert.deepEqual(named(updatePlan(view(surge, nodes, broken))), [['a', 'b'], []]);
+    const beside = [...broken, pod('a', 'new', { ready: false })];
+    assert.deepEqual(named(daemonPlan(view(surge, nodes, beside))), [[], ['a-old']]);
+  });
+});
+
+describe('daemonPlan, pods that are on their way out', () => {
+  it('a pod that ended and is kept by somebody does not stand in the way, one that still ends does', () => {
+    const leaving = (phase: string): Pod => {
+      const one = pod('a', 'new', { phase });
+      return { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    };
+    assert.deepEqual(named(daemonPlan(view(ds(), [node('a')], [leaving('Failed')]))), [['a'], []]);
+    assert.deepEqual(named(daemonPlan(view(ds(), [node('a')], [leaving('Running')]))), [[], []]);
+  });
+});
+
 describe('daemonStatus', () => {
-  it('counts nodes, not pods', () => {
+  it('counts nodes, not pods, and of two on a node the older one', () => {
     const status = daemonStatus(
       view(
         ds(),
@@ -163,7 +185,7 @@ describe('daemonStatus', () => {
       currentNumberScheduled: 1,
       numberMisscheduled: 1,
       numberReady: 1,
-      updatedNumberScheduled: 1,
+      updatedNumberScheduled: 0,
       numberAvailable: 1,
       numberUnavailable: 1,
     });

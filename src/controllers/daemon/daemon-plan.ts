@@ -2,7 +2,12 @@
 import type { DaemonSet, DaemonSetStatus } from '../../api/generated/types/apps-v1.ts';
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
 import { scaledValue } from '../../apimachinery/int-or-string.ts';
-import { isPodAvailable, isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
+import {
+  isPodAvailable,
+  isPodReady,
+  isPodTerminal,
+  isPodTerminating,
+} from '../../component-helpers/pod-status.ts';
 import { daemonSystem, type NodeFit, nodeFit, targetNode } from './node-fit.ts';
 import { revisionHashLabel } from './revision-history.ts';
 import { templateGeneration, templateGenerationLabel } from './template-generation.ts';
@@ -23,6 +28,12 @@ export interface DaemonPlan {
 }
 
 const createdAt = (pod: Pod): number => Date.parse(pod.metadata.creationTimestamp ?? '') || 0;
+/** Those that have a node, then the oldest: upstream's podByCreationTimestampAndPhase. */
+const firstOfNode = (a: Pod, b: Pod): number =>
+  Number((b.spec.nodeName ?? '') !== '') - Number((a.spec.nodeName ?? '') !== '') ||
+  createdAt(a) - createdAt(b) ||
+  (a.metadata.name < b.metadata.name ? -1 : 1);
+
 /** By either label: before there were revisions, pods had the template's number alone. */
 function isUpdated({ ds, hash }: DaemonView, { metadata }: Pod): boolean {
   const generation = templateGeneration(ds);
@@ -36,7 +47,8 @@ function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const result = new Map<string, Pod[]>();
   for (const pod of pods) {
     const node = targetNode(pod);
-    if (node === undefined) continue;
+    // One that ended and is being deleted is in nobody's way, whatever keeps it.
+    if (node === undefined || (isPodTerminating(pod) && isPodTerminal(pod))) continue;
     const list = result.get(node);
     if (list === undefined) result.set(node, [pod]);
     else list.push(pod);
@@ -68,16 +80,14 @@ function maxUnavailableOf(view: DaemonView): number {
 /** The pods of one node that should be there beyond one are the younger ones. */
 function surplus(view: DaemonView, running: readonly Pod[]): Pod[] {
   if (running.length <= 1) return [];
-  const sorted = [...running].sort((a, b) => createdAt(a) - createdAt(b));
+  const sorted = [...running].sort(firstOfNode);
   if (maxSurgeOf(view) === 0) return sorted.slice(1);
-  // While surging, an old pod stays until the new one beside it is available.
-  const old = sorted.filter((pod) => !isUpdated(view, pod));
-  const updated = sorted.filter((pod) => isUpdated(view, pod));
-  const replaced = updated.some((pod) => isAvailable(view, pod));
-  return [
-    ...(replaced || updated.length === 0 ? old.slice(updated.length === 0 ? 1 : 0) : old.slice(1)),
-    ...updated.slice(1),
-  ];
+  // While surging, an old pod that works stays until the new one beside it is available.
+  const [old, ...olds] = sorted.filter((pod) => !isUpdated(view, pod));
+  const [updated, ...updates] = sorted.filter((pod) => isUpdated(view, pod));
+  const isReplaced =
+    old !== undefined && updated !== undefined && (!isPodReady(old) || isAvailable(view, updated));
+  return [...(isReplaced ? [old] : []), ...olds, ...updates];
 }
 
 export function daemonPlan(view: DaemonView): DaemonPlan {
@@ -136,7 +146,9 @@ export function updatePlan(view: DaemonView): DaemonPlan {
   }
   if (maxSurgeOf(view) > 0) {
     const room = Math.max(0, maxSurgeOf(view) - surging);
-    return { create: surge.slice(0, room), remove: [...oldUnavailable, ...old], failed: [] };
+    // Beside a pod that does not work anyway another is made at once.
+    const beside = oldUnavailable.flatMap((pod) => targetNode(pod) ?? []);
+    return { create: [...beside, ...surge.slice(0, room)], remove: old, failed: [] };
   }
   // Pods that do not work anyway cost no availability.
   const room = Math.max(0, maxUnavailableOf(view) - unavailable);
@@ -147,21 +159,21 @@ export function daemonStatus(view: DaemonView, collisionCount: number | undefine
   const byNode = podsByNode(view.pods);
   const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, updated: 0, available: 0 };
   for (const [node, { shouldRun }] of fits(view)) {
-    const mine = (byNode.get(node.metadata.name) ?? []).sort((a, b) => createdAt(a) - createdAt(b));
+    const mine = (byNode.get(node.metadata.name) ?? []).sort(firstOfNode);
     if (!shouldRun) {
       if (mine.length > 0) counts.misscheduled += 1;
       continue;
     }
     counts.desired += 1;
-    const [oldest] = mine;
-    if (oldest === undefined) continue;
+    // Of two on a node the older one counts: it goes when the newer one is available.
+    const [first] = mine;
+    if (first === undefined) continue;
     counts.current += 1;
-    const best = mine.find(isPodReady) ?? oldest;
-    if (isPodReady(best)) {
+    if (isPodReady(first)) {
       counts.ready += 1;
-      if (isAvailable(view, best)) counts.available += 1;
+      if (isAvailable(view, first)) counts.available += 1;
     }
-    if (mine.some((pod) => isUpdated(view, pod))) counts.updated += 1;
+    if (isUpdated(view, first)) counts.updated += 1;
   }
   const conditions = view.ds.status?.conditions;
   return {

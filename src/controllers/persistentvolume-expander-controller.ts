@@ -7,7 +7,7 @@ import { mayRecordEvents } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 
 /** Whether it asks for more than it has. */
-export function wantsMore({ spec, status }: PersistentVolumeClaim): boolean {
+function wantsMore({ spec, status }: PersistentVolumeClaim): boolean {
   const asked = tryParseQuantity(spec?.resources?.requests?.['storage'] ?? '');
   const has = tryParseQuantity(status?.capacity?.['storage'] ?? '');
   return asked !== undefined && has !== undefined && compareQuantities(asked, has) > 0;

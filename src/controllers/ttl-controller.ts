@@ -26,9 +26,11 @@ export function ttlController(): Controller {
     ],
     async reconcile({ name }, context) {
       const node = context.read(nodes).get(name);
-      const wanted = String(ttlSeconds(step));
-      if (node === undefined || node.metadata.annotations?.[annotation] === wanted) return undefined;
-      const body = { metadata: { annotations: { [annotation]: wanted } } };
+      const seconds = ttlSeconds(step);
+      const known = node?.metadata.annotations?.[annotation];
+      // Of a small cluster nothing need be said: the nodes' kubelets watch, and it would be one more write for each that joins.
+      if (node === undefined || (known ?? '0') === String(seconds)) return undefined;
+      const body = { metadata: { annotations: { [annotation]: String(seconds) } } };
       await context.write.patch(nodes, { name }, { type: 'strategic', body }, { unread: true });
       return undefined;
     },

@@ -63,12 +63,24 @@ test('cluster-info has a signature for each token that is meant for it, and for 
   await signedBy('');
 });
 
-test('a node is told how long it may keep what it was given', async (t) => {
+test('nodes of a large cluster are told how long they may keep what they were given, when they change the next time', async (t) => {
   const { client, until } = await startCluster(t);
-  await client.create(nodes, { metadata: { name: 'n1' }, spec: {} });
-  await until(
-    nodes,
-    (l) => l.get('n1')?.metadata.annotations?.['node.alpha.kubernetes.io/ttl'] === '0',
-    'the annotation',
-  );
+  const nameOf = (i: number): string => `n${i}`;
+  const all = Array.from({ length: 101 }, (_, i) => nameOf(i));
+  await Promise.all(all.map((name) => client.create(nodes, { metadata: { name }, spec: {} })));
+  const told = (name: string, seconds: string): Promise<unknown> =>
+    until(
+      nodes,
+      (l) => l.get(name)?.metadata.annotations?.['node.alpha.kubernetes.io/ttl'] === seconds,
+      `${name} is told ${seconds}`,
+    );
+  await until(nodes, (l) => l.list().length === all.length, 'all of them');
+  const change = (label: string): Promise<unknown> =>
+    client.patch(nodes, { name: 'n0' }, { type: 'merge', body: { metadata: { labels: { label } } } });
+  await change('a');
+  await told('n0', '15');
+  await Promise.all(all.slice(80).map((name) => client.delete(nodes, { name })));
+  await until(nodes, (l) => l.list().length === 80, 'the others');
+  await change('b');
+  await told('n0', '0');
 });

@@ -81,7 +81,8 @@ async function telling(
     if (await act()) tell(context, set, verb, podName);
   } catch (error) {
     const isRace = isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict');
-    if (!isRace && !isNamespaceTerminating(error)) tell(context, set, verb, podName, error);
+    const isWait = error instanceof IgnorableError || isNamespaceTerminating(error);
+    if (!isRace && !isWait) tell(context, set, verb, podName, error);
     throw error;
   }
 }
@@ -149,9 +150,18 @@ async function carryOut(context: ControllerContext, set: StatefulSet, plan: Stat
   for (const pod of plan.staying) await settle(context, set, pod);
   for (const pod of plan.restart) await removeOne(context, set, pod);
   const allowed = podsAllowed(context, { resource: statefulsets, object: set }, plan.create.length);
-  for (const wanted of plan.create.slice(0, allowed)) await createOne(context, set, wanted);
+  let wait: IgnorableError | undefined;
+  for (const wanted of plan.create.slice(0, allowed))
+    try {
+      await createOne(context, set, wanted);
+    } catch (error) {
+      // One that has to wait for something to go keeps none of the others.
+      if (!(error instanceof IgnorableError)) throw error;
+      wait = error;
+    }
   for (const pod of plan.condemned) await settleClaims(context, set, pod);
   for (const pod of plan.remove) await removeOne(context, set, pod);
+  if (wait !== undefined) throw wait;
 }
 
 /** All else is the garbage collector's. */

@@ -214,6 +214,36 @@ describe('statefulset-controller, claims and updates', () => {
     await claimsLeft(cluster, [], 'all claims went with the set');
   });
 
+  it('a pod waits until the claim of the one before is gone, the others do not', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await readySet(cluster, 1, retention({ whenScaled: 'Delete' }));
+    const former = { apiVersion: 'v1', kind: 'Pod', name: 'db-1', uid: 'former', controller: true };
+    const claim = {
+      metadata: {
+        name: 'store-db-1',
+        namespace,
+        finalizers: ['example.com/busy'],
+        ownerReferences: [former],
+      },
+      spec: db.spec.volumeClaimTemplates?.[0]?.spec,
+    };
+    await client.create(persistentvolumeclaims, claim as never);
+    await until(persistentvolumeclaims, (l) => l.get('store-db-1', namespace), 'the claim of the pod before');
+    const key = { name: 'db', namespace };
+    await client.patch(statefulsets, key, { type: 'merge', body: { spec: { replicas: 3 } } });
+    await until(pods, (l) => l.get('db-2', namespace), 'the third pod');
+    assert.equal((await client.list(pods, { namespace })).items.length, 2);
+    await until(
+      persistentvolumeclaims,
+      (l) => l.get('store-db-1', namespace)?.metadata.deletionTimestamp !== undefined,
+      'the garbage collector takes it away',
+    );
+    const body = { metadata: { finalizers: null } };
+    await client.patch(persistentvolumeclaims, { name: 'store-db-1', namespace }, { type: 'merge', body });
+    await until(pods, (l) => l.get('db-1', namespace), 'the second pod');
+  });
+
   it('claims stay by default, and lose their owner when the policy changes', async (t) => {
     const cluster = await startCluster(t);
     const { client, until } = cluster;

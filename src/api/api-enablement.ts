@@ -30,6 +30,9 @@ const gated: readonly (Served & { readonly gate: FeatureGate })[] = [
   },
 ];
 
+/** Not kube-apiserver's, so that its stages say nothing of it; who brings another server for it may turn it off by its name. */
+const isOwn = ({ group }: Served): boolean => group === 'metrics.k8s.io';
+
 const gateOf = ({ group, version, resource }: Served): FeatureGate | undefined =>
   gated.find((one) => one.group === group && one.version === version && one.resource === resource)?.gate;
 
@@ -91,7 +94,7 @@ interface Wish {
 
 function stageWish(key: string, value: string | undefined, stage: RegExp): Wish {
   if (value !== 'true' && value !== 'false') throw new Error(`invalid value ${key}=${value ?? ''}`);
-  return { key, enabled: value === 'true', matches: ({ version }) => stage.test(version) };
+  return { key, enabled: value === 'true', matches: (one) => !isOwn(one) && stage.test(one.version) };
 }
 
 function versionWish(key: string, value: string | undefined): Wish {
@@ -140,7 +143,7 @@ export function readApiEnablement(
   const wishes = readWishes(runtimeConfig);
   const isWished = (resource: Served): boolean =>
     wishes.findLast((wish) => wish.matches(resource))?.enabled ?? servedByDefault(resource);
-  const off = data.find((one) => servedByDefault(one) && !isWished(one));
+  const off = data.find((one) => servedByDefault(one) && !isOwn(one) && !isWished(one));
   if (off !== undefined)
     throw new Error(
       `--runtime-config: ${off.group}${off.group === '' ? '' : '/'}${off.version} can't be turned off: the server's own parts need what is on by itself`,
@@ -148,7 +151,8 @@ export function readApiEnablement(
   return {
     serves: (resource) => {
       const gate = gateOf(resource);
-      return gate === undefined || (enabled.has(gate) && isWished(resource));
+      if (gate === undefined) return !isOwn(resource) || isWished(resource);
+      return enabled.has(gate) && isWished(resource);
     },
     isEnabled: (gate) => enabled.has(gate),
     warnings: gated

@@ -48,6 +48,7 @@ function scalarFits(type: string, value: Json | undefined): boolean {
     case 'Quantity':
     case 'Time':
     case 'MicroTime':
+    case 'Duration':
       return typeof value === 'string';
     case 'IntOrString':
       return typeof value === 'string' || Number.isInteger(value);

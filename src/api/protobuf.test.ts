@@ -29,6 +29,7 @@ function fill(node: PlanNode, depth: number): Json | undefined {
       if (node.special === 'quantity') return '1500m';
       if (node.special === 'time') return '2026-01-02T03:04:05Z';
       if (node.special === 'microTime') return '2026-01-02T03:04:05.000678Z';
+      if (node.special === 'duration') return '1m15.25s';
       if (node.special === 'intOrString') return depth % 2 ? '25%' : 80;
       if (node.type.endsWith('OrBool')) return true;
       if (node.type.endsWith('OrStringArray')) return ['a', 'b'];

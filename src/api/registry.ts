@@ -15,6 +15,7 @@ import { coreV1 } from './core/v1/group.ts';
 import { discoveryV1 } from './discovery/v1/group.ts';
 import { eventsV1 } from './events/v1/group.ts';
 import { flowcontrolV1 } from './flowcontrol/v1/group.ts';
+import { metricsV1beta1 } from './metrics/v1beta1/group.ts';
 import { networkingV1 } from './networking/v1/group.ts';
 import { nodeV1 } from './node/v1/group.ts';
 import { policyV1 } from './policy/v1/group.ts';
@@ -41,6 +42,7 @@ export const behaviours: Readonly<Record<string, Readonly<Record<string, Behavio
   'discovery.k8s.io/v1': discoveryV1,
   'events.k8s.io/v1': eventsV1,
   'flowcontrol.apiserver.k8s.io/v1': flowcontrolV1,
+  'metrics.k8s.io/v1beta1': metricsV1beta1,
   'networking.k8s.io/v1': networkingV1,
   'node.k8s.io/v1': nodeV1,
   'policy/v1': policyV1,

@@ -6,6 +6,7 @@ export type SpecialType =
   | 'quantity'
   | 'time'
   | 'microTime'
+  | 'duration'
   | 'intOrString'
   | 'fieldsV1'
   | 'rawExtension'

@@ -227,6 +227,9 @@ function decodeSpecial(node: PlanNode & { kind: 'special' }, value: Json): Json 
     case 'microTime':
       if (typeof value !== 'string') throw cannotUnmarshal(goValueName(value), '', [], 'string');
       return canonicalMicroTime(value);
+    case 'duration':
+      if (typeof value !== 'string') throw cannotUnmarshal(goValueName(value), '', [], 'string');
+      return value;
     case 'intOrString':
       if (typeof value === 'string') return value;
       if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 2147483647) return value;

@@ -7,6 +7,7 @@ const specials: Readonly<Record<string, SpecialType>> = {
   Quantity: 'quantity',
   Time: 'time',
   MicroTime: 'microTime',
+  Duration: 'duration',
   IntOrString: 'intOrString',
   FieldsV1: 'fieldsV1',
   RawExtension: 'rawExtension',

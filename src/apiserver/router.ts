@@ -64,6 +64,8 @@ export function routeResource(
   const answers = declaration.custom === true || declaration.verbs.includes(info.verb);
   if (declaration.custom === true && !named && (info.verb === 'update' || info.verb === 'patch'))
     throw badRequest('name must be provided');
+  if (info.verb === 'watch' && !answers && declaration.verbs.includes('list'))
+    throw notSupportedVerb(declaration, 'watch');
   if ((byItem !== named && info.verb !== 'watch') || !answers || endpoints[info.verb] === undefined)
     throw methodNotAllowed();
   checkForms(request, handler);
@@ -95,12 +97,15 @@ function scopeFits(declaration: ResourceDeclaration, { info }: RequestContext): 
   return info.parts.length === 0 && (info.verb === 'list' || info.verb === 'watch' || declaration.virtual);
 }
 
-/** As upstream's handler of all custom resources says it, which has one route for every method. */
+/**
+ * As upstream's handler of all custom resources says it, which has one route for every method, and that of lists, which
+ * is the one of watches too.
+ */
 const notSupportedVerb = ({ group, resource }: ResourceDeclaration, verb: string): StatusError =>
   new StatusError(
     405,
     'MethodNotAllowed',
-    `${verb} is not supported on resources of kind ${JSON.stringify(`${resource}.${group}`)}`,
+    `${verb} is not supported on resources of kind ${JSON.stringify(group === '' ? resource : `${resource}.${group}`)}`,
     { group, kind: resource },
   );
 

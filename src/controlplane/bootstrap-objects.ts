@@ -80,12 +80,25 @@ function aggregate(role: JsonObject, all: readonly JsonObject[]): JsonObject {
   return { ...role, rules: unique };
 }
 
+/** As metrics-server brings it: whoever may view a namespace sees what its pods use. */
+const metricsReader: JsonObject = {
+  metadata: {
+    name: 'system:aggregated-metrics-reader',
+    labels: Object.fromEntries(
+      ['admin', 'edit', 'view'].map((role) => [`rbac.authorization.k8s.io/aggregate-to-${role}`, 'true']),
+    ),
+  },
+  rules: [{ apiGroups: ['metrics.k8s.io'], resources: ['pods', 'nodes'], verbs: ['get', 'list', 'watch'] }],
+};
+
+const clusterRoles = `${rbac}/v1/clusterroles`;
+
 export function recordedObjects(now: string): BootstrapObject[] {
   return copied.flatMap((path) => {
-    const list = data[path] ?? [];
+    const list = [...(data[path] ?? []), ...(path === clusterRoles ? [metricsReader] : [])];
     return list.map((object) => ({
       ...partsOf(path),
-      object: withTimes(path.endsWith('/clusterroles') ? aggregate(object, list) : object, now),
+      object: withTimes(path === clusterRoles ? aggregate(object, list) : object, now),
     }));
   });
 }
@@ -96,7 +109,7 @@ export const recordedApiServices = (): readonly JsonObject[] =>
 
 /** The rules of the ClusterRole system:node, which the node authorizer applies by itself. */
 export function nodeRules(): readonly JsonObject[] {
-  const role = data[`${rbac}/v1/clusterroles`]?.find((r) => str(meta(r).name) === 'system:node');
+  const role = data[clusterRoles]?.find((r) => str(meta(r).name) === 'system:node');
   return objs(role?.rules);
 }
 

@@ -1,5 +1,6 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
 import {
+  apiservices,
   flowschemas,
   namespaces,
   prioritylevelconfigurations,
@@ -16,7 +17,7 @@ import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts';
 import { KeptConversions } from '../apiserver/registry/kept-conversions.ts';
-import type { RestHandler, RestStorage } from '../apiserver/registry/rest-storage.ts';
+import { type RestHandler, type RestStorage, restKey } from '../apiserver/registry/rest-storage.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
 import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
@@ -43,6 +44,7 @@ import type { ComponentHealth } from '../registry/core/component-status.ts';
 import { reservationCache, StoredReservations } from '../registry/core/quota-reservations.ts';
 import { repairClaims } from '../registry/core/repair-claims.ts';
 import { type ServiceClaims, serviceClaims } from '../registry/core/service-claims.ts';
+import type { KubeletReader } from '../registry/metrics/read-kubelet.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import { Aggregation, type AggregationDeps } from './aggregation/aggregation.ts';
@@ -63,6 +65,7 @@ import { authorization, type OwnAuthorizers, type RuleResolver } from './own-aut
 import { withOwnWatches } from './own-watches.ts';
 import { noteTokenUse, quotaRecorder } from './own-writes.ts';
 import { keepPolicyTypeChecks } from './policy-type-checks.ts';
+import { measuredUsage } from './usage/measured-usage.ts';
 import { admissionWebhooks, customResourcesOf, endpointsOf } from './webhook-parts.ts';
 
 export interface ControlPlaneOptions {
@@ -95,6 +98,8 @@ export interface ControlPlaneOptions {
   readonly isMachine?: ((ip: string) => boolean) | undefined;
   /** exec, log, attach, portforward, proxy. */
   readonly streaming?: RestStorage | undefined;
+  /** Default: what pods use is known of simulated ones only. */
+  readonly kubelets?: KubeletReader | undefined;
   /** More paths, for handlers that ask for more than a right to their path. */
   readonly paths?: ((authorizer: Authorizer) => ReadonlyMap<string, PathHandler>) | undefined;
   readonly health?: readonly HealthCheck[] | undefined;
@@ -187,16 +192,21 @@ function tokensAndHealth(options: ControlPlaneOptions, { issuers, apiAudiences }
 }
 
 type RestParts = Pick<Parameters<typeof restStorage>[0], 'scheme' | 'live' | 'authorizer' | 'tokens'>;
+type MeasuredUsage = ReturnType<typeof measuredUsage>;
 
 function restOf(
   options: ControlPlaneOptions,
   {
     claims,
     identity,
+    usage,
+    aggregator,
     ...parts
   }: RestParts & {
     readonly claims: ServiceClaims;
     readonly identity: TokenIdentity;
+    readonly usage: MeasuredUsage;
+    readonly aggregator: Aggregation;
   },
 ): Map<string, RestHandler> {
   const { random, log } = options;
@@ -208,7 +218,14 @@ function restOf(
     ...claims,
   };
   return new Map(
-    restStorage({ ...parts, random, services, ...tokensAndHealth(options, identity) }, options.streaming),
+    restStorage(
+      { ...parts, random, services, ...tokensAndHealth(options, identity) },
+      new Map([
+        ...usage.storage,
+        [restKey(apiservices.group, apiservices.resource), { hooks: aggregator.hooks }],
+        ...(options.streaming ?? []),
+      ]),
+    ),
   );
 }
 
@@ -350,11 +367,11 @@ const telling =
   };
 
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { caches, clock, random, log } = options;
+  const { caches, clock, random, log, advertiseAddress, securePort } = options;
+  const ownHost = hostPort(advertiseAddress, securePort);
   const scheme = extensibleScheme(options.scheme);
   const live = createLiveObjects(scheme, caches);
   const { tokens, authenticator, identity } = authenticationOf(options, live, () => api);
-  const ownHost = hostPort(options.advertiseAddress, options.securePort);
   const resolver = createRuleResolver(live);
   const authorizer = authorization(options, live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
@@ -362,8 +379,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const resolve = endpointsOf(options, live);
   const webhooks = admissionWebhooks(options, { live, scheme, authorizer, resolve });
   const aggregator = aggregationOf(options, { live, scheme, resolve, api: () => api });
-  const rest = restOf(options, { scheme, live, authorizer, tokens, claims, identity });
-
+  const usage = measuredUsage(options, live);
+  const rest = restOf(options, { scheme, live, authorizer, tokens, claims, identity, usage, aggregator });
   const conversions = new KeptConversions();
   const who = { live, scheme, authorizer, resolver, reservations, webhooks, conversions };
   const admission = await admissionOf(options, who, () => api);
@@ -415,7 +432,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     repair,
     publishAuthorities: async () => void (await ensureBootstrap(stored, [extensionMap(options)])),
     close: () => {
-      for (const kept of [customResources, aggregator, webhooks, statuses]) kept.close();
+      for (const kept of [customResources, aggregator, webhooks, statuses, usage]) kept.close();
     },
   };
 }

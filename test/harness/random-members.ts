@@ -90,6 +90,7 @@ export class RandomMembers {
     const { pick } = this.#random;
     if (node.special === 'quantity') return pick(quantities);
     if (node.special === 'time') return pick(times);
+    if (node.special === 'duration') return '15.012s';
     if (node.special === 'microTime') return '2026-01-02T03:04:05.000678Z';
     if (node.special === 'intOrString') return pick(['25%', 'http', 1, 0, 80]);
     return undefined;

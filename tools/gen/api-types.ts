@@ -47,6 +47,7 @@ const builtin: Record<string, string> = {
   Quantity: 'string | number',
   Time: 'string',
   MicroTime: 'string',
+  Duration: 'string',
   IntOrString: 'number | string',
   FieldsV1: 'Record<string, unknown>',
   RawExtension: 'Record<string, unknown>',

@@ -9,6 +9,7 @@ import { corePods } from './core-pods.ts';
 import { coreVolumes } from './core-volumes.ts';
 import { flowcontrol } from './flowcontrol.ts';
 import { intOrString, meta, quantity, rawExtension, version } from './meta.ts';
+import { metrics } from './metrics.ts';
 import { discovery, networking } from './networking.ts';
 import { resource } from './resource.ts';
 import { storage } from './storage.ts';
@@ -46,4 +47,5 @@ export const descriptionTexts: readonly (readonly [prefix: string, text: string]
   ['io.k8s.apimachinery.pkg.util.intstr.', intOrString],
   ['io.k8s.apimachinery.pkg.version.', version],
   ['io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.', apiregistration],
+  ['io.k8s.metrics.pkg.apis.metrics.v1beta1.', metrics],
 ];

@@ -161,6 +161,7 @@ PartialObjectMetadata: An object without anything but its metadata, for those wh
 Patch: A change to an object, in the form that the Content-Type says.
 
 Time: A moment, to the second, as RFC 3339: 2026-01-31T12:00:00Z.
+Duration: A length of time as Go writes it: 1m30.5s.
 MicroTime: A moment, to the microsecond, as RFC 3339: 2026-01-31T12:00:00.000000Z.
 `;
 

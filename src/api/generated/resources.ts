@@ -15,6 +15,7 @@ import type { Binding, ComponentStatus, ConfigMap, Endpoints, Event, LimitRange,
 import type { EndpointSlice } from './types/discovery-v1.ts';
 import type { Event as EventEventsV1 } from './types/events-v1.ts';
 import type { FlowSchema, PriorityLevelConfiguration } from './types/flowcontrol-v1.ts';
+import type { NodeMetrics, PodMetrics } from './types/metrics-v1beta1.ts';
 import type { IPAddress, Ingress, IngressClass, NetworkPolicy, ServiceCIDR } from './types/networking-v1.ts';
 import type { RuntimeClass } from './types/node-v1.ts';
 import type { PodDisruptionBudget } from './types/policy-v1.ts';
@@ -92,4 +93,6 @@ export const resourceslices: ResourceRef<ResourceSlice> = { group: 'resource.k8s
 export const flowschemas: ResourceRef<FlowSchema> = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', resource: 'flowschemas', kind: 'FlowSchema', namespaced: false };
 export const prioritylevelconfigurations: ResourceRef<PriorityLevelConfiguration> = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', resource: 'prioritylevelconfigurations', kind: 'PriorityLevelConfiguration', namespaced: false };
 export const storageversionmigrations: ResourceRef<StorageVersionMigration> = { group: 'storagemigration.k8s.io', version: 'v1beta1', resource: 'storageversionmigrations', kind: 'StorageVersionMigration', namespaced: false };
+export const nodesMetricsK8sIo: ResourceRef<NodeMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', resource: 'nodes', kind: 'NodeMetrics', namespaced: false };
+export const podsMetricsK8sIo: ResourceRef<PodMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', resource: 'pods', kind: 'PodMetrics', namespaced: true };
 export const horizontalpodautoscalersV2: ResourceRef<HorizontalPodAutoscalerAutoscalingV2> = { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers', kind: 'HorizontalPodAutoscaler', namespaced: true };

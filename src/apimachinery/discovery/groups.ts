@@ -38,6 +38,7 @@ const groupPriorities: ReadonlyMap<string, number> = new Map([
   ['resource.k8s.io', 16_200],
   ['flowcontrol.apiserver.k8s.io', 16_100],
   ['storagemigration.k8s.io', 15_800],
+  ['metrics.k8s.io', 100],
 ]);
 /** Of what clients define. */
 const customPriority = { group: 1000, version: 100 } as const;

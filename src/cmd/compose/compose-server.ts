@@ -20,6 +20,7 @@ import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { openPki, type Pki } from '../../controlplane/pki.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
+import { kubeletReader } from '../../registry/metrics/read-kubelet.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
@@ -246,6 +247,11 @@ function planeOptions(
 > {
   const yaml = createYamlThread(options.workerUrls?.yaml);
   opened.defer(() => yaml.close());
+  const connection = kubeletConnection(() => ({
+    ca: identity.credentials.kubeletServingCaPem,
+    cert: identity.credentials.kubeletClient.certificatePem,
+    key: identity.credentials.kubeletClient.privateKeyPem,
+  }));
   const { metrics } = options;
   showStoreSize(storage, metrics);
   for (const warning of options.api?.warnings ?? []) options.log.warn({}, warning);
@@ -270,15 +276,8 @@ function planeOptions(
     readYaml: (text) => yaml.read(text),
     isMachine,
     frontProxyClient: () => identity.credentials.frontProxyClient,
-    streaming: streamingStorage({
-      random,
-      isMachine,
-      connection: kubeletConnection(() => ({
-        ca: identity.credentials.kubeletServingCaPem,
-        cert: identity.credentials.kubeletClient.certificatePem,
-        key: identity.credentials.kubeletClient.privateKeyPem,
-      })),
-    }),
+    streaming: streamingStorage({ random, isMachine, connection }),
+    kubelets: kubeletReader(connection),
   };
 }
 

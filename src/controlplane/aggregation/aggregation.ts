@@ -4,7 +4,7 @@ import type { APIService } from '../../api/generated/types/apiregistration-v1.ts
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
 import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.ts';
 import { serviceUnavailable } from '../../apimachinery/errors.ts';
-import { nameOf, spec } from '../../apimachinery/json-access.ts';
+import { isObject, nameOf, spec } from '../../apimachinery/json-access.ts';
 import type { Aggregator } from '../../apiserver/aggregator/aggregator.ts';
 import type { RemoteOpenApiV2 } from '../../apiserver/aggregator/remote-openapi.ts';
 import {
@@ -14,6 +14,7 @@ import {
   remoteServices,
 } from '../../apiserver/aggregator/remote-service.ts';
 import type { ApiResponse } from '../../apiserver/http.ts';
+import type { WriteHooks } from '../../apiserver/registry/write-hooks.ts';
 import type { RequestContext } from '../../apiserver/request-context.ts';
 import type { RequestInfo } from '../../apiserver/request-info.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
@@ -50,7 +51,13 @@ export class Aggregation implements Aggregator {
 
   constructor(deps: AggregationDeps) {
     this.#deps = deps;
-    this.#builtIn = new Set(deps.builtIn.resources().map((d) => groupVersionOf(d.group, d.version)));
+    const others = new Set(notRecorded.filter(({ stepsAside }) => stepsAside).map(({ name }) => name));
+    this.#builtIn = new Set(
+      deps.builtIn
+        .resources()
+        .filter((d) => !others.has(`${d.version}.${d.group}`))
+        .map((d) => groupVersionOf(d.group, d.version)),
+    );
     this.#unavailable = countUnavailable(deps);
   }
 
@@ -63,6 +70,16 @@ export class Aggregation implements Aggregator {
     this.#stop = followCache(store.cache, () => this.#look());
     this.#look();
     await this.#loading;
+  }
+
+  /** Who creates an APIService for another server need not delete the one that stands for what is served here meanwhile. */
+  get hooks(): WriteHooks {
+    return {
+      beforeCreate: async (object, { dryRun }) => {
+        if (!dryRun && isObject(spec(object)['service'])) await this.#local?.stepAside(nameOf(object));
+        return undefined;
+      },
+    };
   }
 
   /** Kinds came or went. */
@@ -170,8 +187,14 @@ function countUnavailable({ metrics, live }: AggregationDeps): CounterMetric {
 const isAvailable = (apiService: APIService): boolean =>
   availableCondition(apiService as unknown as JsonObject)?.['status'] === 'True';
 
-/** Versions that are off by themselves, with upstream's priorities. */
-const offByThemselves: readonly LocalService[] = [
+/** So that a chart's release may have it as its own, where Helm would refuse what it has not made. */
+const adoptable = (release: string, namespace: string): NonNullable<LocalService['metadata']> => ({
+  labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+  annotations: { 'meta.helm.sh/release-name': release, 'meta.helm.sh/release-namespace': namespace },
+});
+
+/** Versions that no recording of kube-apiserver has: off by themselves there, or metrics-server's; with upstream's priorities. */
+const notRecorded: readonly LocalService[] = [
   {
     name: 'v1beta1.storagemigration.k8s.io',
     managed: 'onstart',
@@ -182,6 +205,18 @@ const offByThemselves: readonly LocalService[] = [
       versionPriority: 9,
     },
   },
+  {
+    name: 'v1beta1.metrics.k8s.io',
+    managed: 'onstart',
+    stepsAside: true,
+    metadata: adoptable('metrics-server', 'kube-system'),
+    spec: {
+      group: 'metrics.k8s.io',
+      version: 'v1beta1',
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+    },
+  },
 ];
 
 /** Those that are built in, and one for each version that definitions add; made anew when kinds came or went. */
@@ -190,7 +225,7 @@ function localServices(scheme: Scheme): () => ReadonlyMap<string, LocalService> 
     (object): LocalService => ({ name: nameOf(object), managed: 'onstart', spec: spec(object) }),
   );
   const served = new Set(scheme.resources().map(({ group, version }) => `${version}.${group}`));
-  builtIn.push(...offByThemselves.filter(({ name }) => served.has(name)));
+  builtIn.push(...notRecorded.filter(({ name }) => served.has(name)));
   let known: readonly ResourceDeclaration[] | undefined;
   let services: ReadonlyMap<string, LocalService> = new Map();
   return () => {

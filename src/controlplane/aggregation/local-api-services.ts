@@ -19,6 +19,10 @@ export interface LocalService {
   readonly name: string;
   /** onstart: built in; true: as long as a definition serves it. */
   readonly managed: 'onstart' | 'true';
+  /** Whoever names another server there has it: what is built in serves as long as nobody does. */
+  readonly stepsAside?: true;
+  /** Beside what says who manages it. */
+  readonly metadata?: { readonly labels: JsonObject; readonly annotations: JsonObject };
   readonly spec: JsonObject;
 }
 
@@ -41,7 +45,7 @@ function isSaidToBeLocal(apiService: JsonObject): boolean {
 
 /**
  * As upstream, whoever takes the label away from that of a definition has it for themselves. What is built in is nobody
- * else's: it is mended, whatever it says.
+ * else's: it is mended, whatever it says, but for what another server may take over.
  */
 export function localChanges(
   current: readonly JsonObject[],
@@ -58,7 +62,8 @@ export function localChanges(
       if (managed === 'true') changes.push({ kind: 'delete', name, uid: str(meta(one)['uid']) });
       continue;
     }
-    const isOurs = own.managed === 'onstart' || managed === 'onstart' || managed === 'true';
+    const isTaken = own.stepsAside === true && isObject(spec(one)['service']);
+    const isOurs = !isTaken && (own.managed === 'onstart' || managed === 'onstart' || managed === 'true');
     if (isOurs && !jsonEqual(spec(one), own.spec)) changes.push({ kind: 'update', wanted: own });
     else if (!isObject(spec(one)['service']) && !isSaidToBeLocal(one))
       changes.push({ kind: 'available', name });
@@ -83,6 +88,8 @@ export class LocalApiServices {
   readonly #deps: LocalApiServicesDeps;
   /** By uid, since when nobody wants them: those that are deleted after a while. */
   #unwanted = new Map<string, number>();
+  /** By name, until when they are another's. */
+  readonly #aside = new Map<string, number>();
   #running = false;
   #again = false;
   #isClosed = false;
@@ -91,6 +98,17 @@ export class LocalApiServices {
 
   constructor(deps: LocalApiServicesDeps) {
     this.#deps = deps;
+  }
+
+  /** Somebody is about to create it for another server. If that fails, it is made anew. */
+  async stepAside(name: string): Promise<void> {
+    const { clock, live, store, wanted } = this.#deps;
+    const there = live.get(apiservices, name);
+    if (wanted().get(name)?.stepsAside !== true || there === undefined) return;
+    if (there.spec?.service !== undefined) return;
+    this.#aside.set(name, clock.monotonic() + graceMs);
+    await store.delete('', name, { uid: there.metadata.uid });
+    this.#lookLater();
   }
 
   /** Something changed. */
@@ -127,8 +145,9 @@ export class LocalApiServices {
   #lookLater(): void {
     const { clock } = this.#deps;
     this.#cancel();
-    if (this.#isClosed || (this.#failures === 0 && this.#unwanted.size === 0)) return;
-    const dueAt = Math.min(...this.#unwanted.values()) + graceMs;
+    const due = [...[...this.#unwanted.values()].map((since) => since + graceMs), ...this.#aside.values()];
+    if (this.#isClosed || (this.#failures === 0 && due.length === 0)) return;
+    const dueAt = Math.min(...due);
     const ms = this.#failures > 0 ? backoffMs(backoff, this.#failures) : dueAt - clock.monotonic();
     this.#cancel = clock.timer(Math.max(0, ms), () => this.look());
   }
@@ -140,7 +159,11 @@ export class LocalApiServices {
     this.#unwanted = new Map();
     const now = clock.monotonic();
     let failed = false;
-    const changes = localChanges(live.list(apiservices) as unknown as JsonObject[], wanted());
+    for (const [name, until] of this.#aside) if (until <= now) this.#aside.delete(name);
+    const current = live.list(apiservices) as unknown as JsonObject[];
+    const changes = localChanges(current, wanted()).filter(
+      (change) => change.kind !== 'create' || !this.#aside.has(change.wanted.name),
+    );
     await Promise.all(
       changes.map(async (change) => {
         const since = change.kind === 'delete' ? (before.get(change.uid) ?? now) : now;
@@ -171,13 +194,13 @@ export class LocalApiServices {
       await writeAvailability(store, change.name, locallyAvailable, rfc3339(clock.now()));
       return;
     }
-    const { name, managed, spec: wanted } = change.wanted;
-    const labels = { [managedLabel]: managed };
+    const { name, managed, spec: wanted, metadata } = change.wanted;
+    const labels = { ...metadata?.labels, [managedLabel]: managed };
     if (change.kind === 'create') {
       await store.create('', {
         apiVersion: 'apiregistration.k8s.io/v1',
         kind: 'APIService',
-        metadata: { name, labels },
+        metadata: { ...metadata, name, labels },
         spec: wanted,
       });
       return;

@@ -64,6 +64,8 @@ export interface DeleteOptions {
   propagationPolicy?: string | undefined;
 }
 
+export type Duration = string;
+
 export interface FieldSelectorRequirement {
   key: string;
   operator: string;

@@ -1,4 +1,5 @@
 // Protobuf messages to JSON objects, as the plan of their type says. Fields the type lacks are passed over.
+import { formatGoDuration } from '../../../base/go-duration.ts';
 import { StatusError } from '../../errors.ts';
 import { isZeroScalar, type Json, type JsonObject } from '../../json.ts';
 import { definitionBounds, maxJsonDepth } from '../../object-bounds.ts';
@@ -169,6 +170,8 @@ function readSpecial(
         ? `${whole}Z`
         : `${whole}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
     }
+    case 'duration':
+      return formatGoDuration((parts.numbers.get(1) ?? 0) / 1e6);
     case 'intOrString':
       return parts.numbers.get(1) === 1
         ? text.decode(bytesAt(3) ?? new Uint8Array())

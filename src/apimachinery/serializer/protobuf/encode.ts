@@ -1,4 +1,5 @@
 // JSON objects to protobuf messages, as the plan of their type says.
+import { readGoDuration } from '../../../base/go-duration.ts';
 import { htmlSafeJson } from '../../../base/html-safe-json.ts';
 import type { Json, JsonObject } from '../../declaration.ts';
 import { isObject } from '../../json-access.ts';
@@ -15,6 +16,12 @@ export class NoProtobufForm extends Error {
   constructor(what: string) {
     super(`no protobuf form of ${what}`);
   }
+}
+
+/** Of a duration as Go writes it; of what is none, none. */
+function nanosecondsOf(duration: string): number {
+  const ms = readGoDuration(duration);
+  return typeof ms === 'number' ? Math.round(ms * 1e6) : 0;
 }
 
 /** One object's message, without an envelope. */
@@ -114,6 +121,10 @@ class Encoder {
       case 'time':
       case 'microTime':
         this.#time(String(value));
+        return;
+      case 'duration':
+        this.writer.tag(1, 0);
+        this.writer.varint(nanosecondsOf(String(value)));
         return;
       case 'intOrString':
         this.writer.tag(1, 0);

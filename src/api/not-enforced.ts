@@ -19,11 +19,6 @@ const notEnforced: readonly NotEnforced[] = [
     warning: 'not enforced: the pod network does not apply network policies yet; all traffic passes',
   },
   {
-    group: 'autoscaling',
-    resources: ['horizontalpodautoscalers'],
-    warning: 'not enforced: no controller scales by metrics yet; the number of replicas stays as it is',
-  },
-  {
     group: 'resource.k8s.io',
     resources: ['resourceclaims', 'resourceclaimtemplates'],
     warning: 'not enforced: devices are allocated, but no node prepares them yet; pods run without them',

@@ -20,6 +20,12 @@ export interface ReadOptions extends ListOptions {
   readonly metadataOnly?: true;
 }
 
+export interface GetOptions {
+  readonly subresource?: string;
+  /** What other API servers are asked beside a name: selectors of metrics. */
+  readonly query?: Readonly<Record<string, string>>;
+}
+
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
   readonly allowWatchBookmarks?: boolean;
   readonly timeoutSeconds?: number;
@@ -86,7 +92,7 @@ export type Creatable<T> = Omit<T, 'metadata'> & { metadata?: object | undefined
  * The namespace of a write is taken from the object's metadata.
  */
 export interface Client {
-  get<T>(resource: ResourceRef<T>, key: ObjectKey, options?: { readonly subresource?: string }): Promise<T>;
+  get<T>(resource: ResourceRef<T>, key: ObjectKey, options?: GetOptions): Promise<T>;
   list<T>(resource: ResourceRef<T>, options?: ReadOptions): Promise<ObjectList<T>>;
   create<T, O extends WriteOptions = WriteOptions>(
     resource: ResourceRef<T>,

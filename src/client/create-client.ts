@@ -6,6 +6,7 @@ import type {
   Client,
   Creatable,
   DeleteOptions,
+  GetOptions,
   ListOptions,
   ObjectKey,
   ObjectList,
@@ -196,8 +197,11 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
   }
 
   return {
-    get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
-      call<T>('GET', resourcePath(resource, { ...key, subresource: o?.subresource })),
+    get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: GetOptions) =>
+      call<T>(
+        'GET',
+        withQuery(resourcePath(resource, { ...key, subresource: o?.subresource }), o?.query ?? {}),
+      ),
     list: <T>(resource: ResourceRef<T>, o?: ReadOptions) => listWith(exchange, resource, o),
     create: <T, O extends WriteOptions>(resource: ResourceRef<T>, object: Creatable<T>, o?: O) => {
       const { name, namespace } = metadataOf(object);

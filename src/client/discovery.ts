@@ -11,6 +11,8 @@ export interface DiscoveredResource extends ResourceRef {
 
 export interface Discovery {
   readonly resources: readonly DiscoveredResource[];
+  /** Of each group its versions, the preferred one first. */
+  readonly versions: ReadonlyMap<string, readonly string[]>;
   /** Groups that did not answer: `metrics.k8s.io/v1beta1: the server is …`. What they hold is unknown. */
   readonly failures: readonly string[];
 }
@@ -74,7 +76,10 @@ export async function discover(client: RawClient): Promise<Discovery> {
         if (!found.has(id)) found.set(id, resource);
       }
     }
-  return { resources: [...found.values()], failures };
+  const versions = new Map(
+    groups.map((one) => [one.metadata.name ?? '', one.versions.map(({ version }) => version)]),
+  );
+  return { resources: [...found.values()], versions, failures };
 }
 
 export const supports = (resource: DiscoveredResource, ...verbs: readonly string[]): boolean =>

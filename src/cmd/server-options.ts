@@ -13,6 +13,7 @@ import {
   withAuthorization,
   withProof,
 } from './authentication-options.ts';
+import { type AutoscalerFlags, withAutoscalers } from './autoscaler-options.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from './compose/cluster-addresses.ts';
 import type { AdmissionFlags } from './compose/configured-admission.ts';
 import { defaultNodeMonitorGraceMs, defaultNodeStartupGraceMs } from './compose/server-components.ts';
@@ -38,6 +39,7 @@ import { withAbsent, withAbsentOfControllers } from './upstream-flags.ts';
 /** As commander reads them. */
 export interface ServerFlags
   extends EvictionFlags,
+    AutoscalerFlags,
     CredentialFlags,
     AdmissionFlags,
     ApiEnablementFlags,
@@ -281,6 +283,7 @@ const apiserver: readonly Section[] = [
 /** Each controller's in a section of its name, as upstream. */
 const ofControllers: Readonly<Record<string, (command: Command) => Command>> = {
   'certificatesigningrequest-signing-controller': withSigning,
+  'horizontal-pod-autoscaler-controller': withAutoscalers,
   'legacy-serviceaccount-token-cleaner-controller': withTokenCleaner,
   'node-ipam-controller': withNodeIpam,
   'node-lifecycle-controller': withNodeLifecycle,

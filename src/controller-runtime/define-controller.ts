@@ -57,6 +57,8 @@ export interface Watch {
 export interface ControllerDefinition<T> {
   /** Canonical name of upstream's kube-controller-manager: `replicaset-controller`. */
   readonly name: string;
+  /** By which name its events are upstream's, where that is another one. */
+  readonly component?: string;
   /** What upstream calls its work queue, where that is not its name. */
   readonly queue?: string;
   /** Its service account in kube-system, whose RBAC role it acts under: `replicaset-controller`. */

@@ -57,7 +57,10 @@ const noQueue: Queue = { add() {}, addAfter() {} };
 
 function contextOf(
   runtime: ControllerRuntime,
-  definition: Pick<ControllerDefinition<unknown>, 'name' | 'serviceAccount' | 'access' | 'namespace'>,
+  definition: Pick<
+    ControllerDefinition<unknown>,
+    'name' | 'component' | 'serviceAccount' | 'access' | 'namespace'
+  >,
   reads: Parameters<typeof declaredReads>[1],
   pace: Pace,
   queue: Queue,
@@ -71,7 +74,7 @@ function contextOf(
     read: declaredReads(name, reads, runtime.informers),
     write: client,
     discover: () => discover(actual),
-    events: createEventRecorder({ client, clock, log }, { component: name }),
+    events: createEventRecorder({ client, clock, log }, { component: definition.component ?? name }),
     expectations: new Expectations(clock),
     pace,
     clock,

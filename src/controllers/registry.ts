@@ -18,6 +18,7 @@ import { endpointSliceController } from './endpointslice-controller.ts';
 import { endpointSliceMirroringController } from './endpointslice-mirroring-controller.ts';
 import { ephemeralVolumeController } from './ephemeral-volume-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
+import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler-controller.ts';
 import { jobController } from './job-controller.ts';
 import { legacyServiceAccountTokenCleanerController } from './legacy-serviceaccount-token-cleaner-controller.ts';
 import { localPathController } from './local-path-controller.ts';
@@ -31,6 +32,7 @@ import { persistentVolumeExpanderController } from './persistentvolume-expander-
 import { persistentVolumeProtectionController } from './persistentvolume-protection-controller.ts';
 import { persistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
 import { podGarbageCollectorController } from './pod-garbage-collector-controller.ts';
+import { type AutoscalerSettings, usualAutoscaling } from './podautoscaler/decide.ts';
 import { replicaSetController } from './replicaset-controller.ts';
 import { replicationControllerController } from './replicationcontroller-controller.ts';
 import { resourceClaimController } from './resourceclaim-controller.ts';
@@ -79,6 +81,8 @@ export interface ControllersConfig {
   readonly storageVersionMigrator?: boolean;
   /** Of which Services of type LoadBalancer get addresses; undefined: from somebody else, or none. */
   readonly loadBalancerRange?: string | undefined;
+  /** How autoscalers measure and wait. Default as upstream. */
+  readonly autoscaling?: Partial<AutoscalerSettings> | undefined;
   /** How many finished pods are kept; 0: all. Default 12500. */
   readonly terminatedPodThreshold?: number;
   /** How many keys of a controller are worked on at once, by its name. */
@@ -106,6 +110,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     endpointSliceController,
     endpointSliceMirroringController,
     ephemeralVolumeController,
+    horizontalPodAutoscalerController({ ...usualAutoscaling, ...config.autoscaling }),
     jobController(),
     legacyServiceAccountTokenCleanerController(config.legacyTokenCleanUpMs),
     localPathController,

@@ -164,6 +164,18 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   ephemeral_volume_controller_create_failures_total: counter(),
   ephemeral_volume_controller_create_total: counter(),
   garbagecollector_controller_resources_sync_error_total: counter(),
+  horizontal_pod_autoscaler_controller_desired_replicas: gauge('hpa_name namespace'),
+  horizontal_pod_autoscaler_controller_metric_computation_duration_seconds: histogram(
+    'action error metric_type',
+    exponential(0.001, 2, 15),
+  ),
+  horizontal_pod_autoscaler_controller_metric_computation_total: counter('action error metric_type'),
+  horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers: gauge(),
+  horizontal_pod_autoscaler_controller_reconciliation_duration_seconds: histogram(
+    'action error',
+    exponential(0.001, 2, 15),
+  ),
+  horizontal_pod_autoscaler_controller_reconciliations_total: counter('action error'),
   informer_processing_latency_seconds: histogram(
     'group name resource version',
     [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],

@@ -13,6 +13,7 @@ import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import type { PaceOptions } from '../../src/controller-runtime/pace.ts';
 import type { EvictionRates } from '../../src/controllers/node/zone-state.ts';
+import type { AutoscalerSettings } from '../../src/controllers/podautoscaler/decide.ts';
 import { startAllControllers } from '../../src/controllers/start-controllers.ts';
 import {
   administrator,
@@ -66,6 +67,7 @@ export async function startCluster(
     readonly storageVersionMigrator?: boolean;
     readonly legacyTokenCleanUpMs?: number;
     readonly loadBalancerRange?: string;
+    readonly autoscaling?: Partial<AutoscalerSettings>;
     /** The server's own; controllers have the real one. */
     readonly serverClock?: Clock;
     readonly server?: Parameters<typeof startTestControlPlane>[0];

@@ -47,15 +47,7 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
   [
     '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers',
     { spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'a', apiVersion: 'apps/v1' } } },
-    /no controller scales/,
-  ],
-  [
-    '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers',
-    {
-      metadata: { name: 'old' },
-      spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'a' } },
-    },
-    /no controller scales/,
+    undefined,
   ],
   ['/api/v1/namespaces/default/configmaps', { data: { a: 'b' } }, undefined],
   [sets, set('kept', { whenDeleted: 'Retain', whenScaled: 'Delete' }, 3), undefined],

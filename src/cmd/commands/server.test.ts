@@ -161,6 +161,7 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
     'Endpointslice-mirroring-controller',
     'Ephemeral-volume-controller',
     'Garbage-collector-controller',
+    'Horizontal-pod-autoscaler-controller',
     'Job-controller',
     'Legacy-serviceaccount-token-cleaner-controller',
     'Namespace-controller',
@@ -205,6 +206,10 @@ test('help shows flags in the sections in which kube-apiserver and kube-controll
         'proxy-client-key-file',
         'service-account-signing-key-file',
       ],
+    ],
+    [
+      'Horizontal-pod-autoscaler-controller',
+      ['horizontal-pod-autoscaler-sync-period', 'horizontal-pod-autoscaler-tolerance'],
     ],
     ['Node-lifecycle-controller', ['node-eviction-rate', 'node-monitor-grace-period']],
   ];

@@ -5,6 +5,7 @@ import type { ApiEnablement } from '../../api/api-enablement.ts';
 import { storageversionmigrations } from '../../api/generated/resources.ts';
 import { createLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
+import { autoscalingOf } from '../autoscaler-options.ts';
 import { startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
 import { elected } from '../compose/elected.ts';
@@ -68,6 +69,7 @@ function controllers(flags: ServerFlags, api: ApiEnablement | undefined): Server
     nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
     nodeStartupGracePeriodMs: flags.nodeStartupGracePeriod,
     nodeEvictions: evictionRatesOf(flags),
+    autoscaling: autoscalingOf(flags),
     approveKubeletServing: flags.approveKubeletServing,
     loadBalancerRange: flags.loadBalancerCidr,
     storageVersionMigrator: api?.serves(storageversionmigrations) ?? false,

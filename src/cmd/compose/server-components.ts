@@ -5,6 +5,7 @@ import { createEventRecorder, type EventRecorder } from '../../client/event-reco
 import { usualNodeTimes } from '../../controllers/node/node-health.ts';
 import { type EvictionRates, usualEvictionRates } from '../../controllers/node/zone-state.ts';
 import type { ControllersConfig } from '../../controllers/registry.ts';
+import { type AutoscalerSettings, usualAutoscaling } from '../../controllers/podautoscaler/decide.ts';
 import { startAllControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
@@ -21,6 +22,7 @@ import type { ServerComponent } from './run-components.ts';
 export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
 export const defaultNodeStartupGraceMs: number = usualNodeTimes.startupGracePeriodMs;
 export const defaultEvictionRates: EvictionRates = usualEvictionRates;
+export const defaultAutoscaling: AutoscalerSettings = usualAutoscaling;
 
 export function controllersComponent(options: {
   readonly clusterCidrs: readonly string[];
@@ -30,6 +32,7 @@ export function controllersComponent(options: {
   readonly nodeMonitorGracePeriodMs?: number | undefined;
   readonly nodeStartupGracePeriodMs?: number | undefined;
   readonly nodeEvictions?: EvictionRates | undefined;
+  readonly autoscaling?: AutoscalerSettings | undefined;
   readonly approveKubeletServing?: boolean;
   readonly storageVersionMigrator?: boolean;
   readonly legacyTokenCleanUpMs?: number | undefined;
@@ -74,6 +77,7 @@ export function controllersComponent(options: {
             ? {}
             : { nodeStartupGracePeriodMs: options.nodeStartupGracePeriodMs }),
           nodeEvictions: options.nodeEvictions,
+          autoscaling: options.autoscaling,
         },
       );
       try {

@@ -23,19 +23,18 @@ interface MetricValue {
   readonly window?: number | undefined;
   readonly value?: string | number | undefined;
 }
+type Asked = Pick<ResourceRef, 'group' | 'resource'>;
+
 interface MetricValues {
   readonly items?: readonly MetricValue[];
 }
 
 /** As client-go tells an answer that says nothing itself. */
-function why(
-  error: unknown,
-  { group, resource }: { readonly group: string; readonly resource: string },
-): string {
+function why(error: unknown, { group, resource }: Asked, name?: string): string {
   const text = error instanceof Error ? error.message : String(error);
   const isGeneric =
     isStatusError(error) && text.startsWith('the server ') && error.status.details?.kind === undefined;
-  return isGeneric ? `${text} (get ${resource}.${group})` : text;
+  return isGeneric ? `${text} (get ${resource}.${group}${name === undefined ? '' : ` ${name}`})` : text;
 }
 
 const msOf = (time: string | undefined): number => Date.parse(time ?? '') || 0;
@@ -139,6 +138,7 @@ export class Measurements {
     key: { readonly name: string; readonly metric: string },
     query: Readonly<Record<string, string>>,
   ): Promise<Answer<readonly MetricValue[]>> {
+    let title = kind;
     try {
       const { resources, versions } = await this.#discovery.with(
         (one) =>
@@ -156,7 +156,7 @@ export class Measurements {
         );
       }
       const isNamespace = group === '' && kind === 'Namespace';
-      const title = found.group === '' ? found.resource : `${found.resource}.${found.group}`;
+      title = found.group === '' ? found.resource : `${found.resource}.${found.group}`;
       const ref = { ...{ group: customMetrics, version, kind: 'MetricValueList' }, resource: title };
       // A namespace is described by itself: nobody may ask for another one.
       const [resource, name, subresource] = isNamespace
@@ -169,7 +169,7 @@ export class Measurements {
       );
       return values.items ?? [];
     } catch (error) {
-      return from('custom', why(error, { group: customMetrics, resource: kind }));
+      return from('custom', why(error, { group: customMetrics, resource: title }, key.name));
     }
   }
 

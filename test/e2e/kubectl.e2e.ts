@@ -145,9 +145,26 @@ describe('kubectl asks', () => {
     assert.match(await kubectl.ok(['cluster-info']), /control plane is running at/);
   });
 
-  test('top says, as upstream does, that nobody measures', limit, async () => {
-    await refused(['top', 'nodes'], /^error: Metrics API not available\n$/);
-    await refused(['top', 'pods'], /^error: Metrics API not available\n$/);
+  test('top: what nodes, pods and containers use, at the first try', limit, async () => {
+    assert.match(
+      await kubectl.ok(['top', 'nodes']),
+      /^NAME +CPU\(cores\) +CPU\(%\) +MEMORY\(bytes\) +MEMORY\(%\) *\nlinux-1 +\d+m +\d+% +\d+Mi +\d+% *\n$/,
+    );
+    await kubectl.ok(['top', 'node', 'linux-1']);
+    assert.match(await kubectl.ok(['top', 'pods']), /^NAME .*\nweb +\d+m +\d+Mi *$/m);
+    assert.match(
+      await kubectl.ok(['top', 'pod', '-l', 'app=web', '--containers']),
+      /^POD +NAME .*\nweb +main +\d+m +\d+Mi *\n$/,
+    );
+    assert.match(
+      await kubectl.ok(['get', 'nodes.metrics.k8s.io']),
+      /^NAME +CPU +MEMORY +WINDOW *\nlinux-1 +\d+[num]? +\d+Ki +\S+s *\n$/,
+    );
+    await refused(['top', 'pod', 'none'], /pods "none" not found/);
+    await refused(
+      ['get', 'pods.metrics.k8s.io', '--watch-only', '--request-timeout=20s'],
+      /watch is not supported on resources of kind|the server does not allow this method/,
+    );
   });
 
   test('auth and tokens', limit, async () => {

@@ -85,6 +85,15 @@ const fetchInWindows = (url: string): Promise<string> =>
     `fetch('${url}').then(r => r.text()).then(t => process.stdout.write(t), e => { console.error(e); process.exit(1) })`,
   );
 
+test('top tells what nodes and pods of both systems use', async () => {
+  const nodes = await kubectl.ok(['top', 'nodes']);
+  for (const name of ['linux-1', 'windows-1'])
+    assert.match(nodes, new RegExp(`^${name} +\\d+m +\\d+% +\\d+Mi +\\d+%`, 'm'));
+  const pods = await kubectl.ok(['top', 'pods']);
+  for (const name of ['linux-web', 'windows-web'])
+    assert.match(pods, new RegExp(`^${name}-\\S+ +\\d+m +[1-9]\\d*Mi`, 'm'));
+});
+
 describe('the emulated Windows node', () => {
   test('reports itself as a real one does, and says that it is emulated', async () => {
     const seen = await kubectl.json<NodeView>(['get', 'node', 'windows-1']);

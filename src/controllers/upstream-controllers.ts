@@ -28,11 +28,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   { name: 'endpointslice-mirroring-controller', former: 'endpointslicemirroring' },
   { name: 'ephemeral-volume-controller', former: 'ephemeral-volume' },
   { name: 'garbage-collector-controller', former: 'garbagecollector' },
-  {
-    name: 'horizontal-pod-autoscaler-controller',
-    former: 'horizontalpodautoscaling',
-    absent: 'not supported yet',
-  },
+  { name: 'horizontal-pod-autoscaler-controller', former: 'horizontalpodautoscaling' },
   { name: 'job-controller', former: 'job' },
   {
     name: 'kube-apiserver-serving-clustertrustbundle-publisher-controller',
@@ -66,7 +62,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   { name: 'root-ca-certificate-publisher-controller', former: 'root-ca-cert-publisher' },
   { name: 'selinux-warning-controller', absent: 'upstream has it off by default; no node here has SELinux' },
   { name: 'service-cidr-controller' },
-  { name: 'service-lb-controller', former: 'service', absent: cloud },
+  { name: 'service-lb-controller', former: 'service' },
   { name: 'serviceaccount-controller', former: 'serviceaccount' },
   { name: 'serviceaccount-token-controller', former: 'serviceaccount-token' },
   { name: 'statefulset-controller', former: 'statefulset' },

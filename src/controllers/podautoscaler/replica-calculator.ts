@@ -38,7 +38,8 @@ export interface Asked {
 export type Answer<T> = T | string;
 
 const maxInt32 = 2 ** 31 - 1;
-const int32 = (value: number): number => Math.max(-(2 ** 31), Math.min(Math.ceil(value), maxInt32));
+const int32 = (value: number): number =>
+  Number.isNaN(value) ? 0 : Math.max(-(2 ** 31), Math.min(Math.ceil(value), maxInt32));
 
 const isWithin = ({ up, down }: Tolerances, ratio: number): boolean => 1 - down <= ratio && ratio <= 1 + up;
 

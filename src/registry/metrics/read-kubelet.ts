@@ -10,8 +10,8 @@ export interface KubeletReader {
   close(): void;
 }
 
-/** Of some ten thousand containers. */
-const maxBytes = 8 << 20;
+/** Of some five thousand containers; what is beyond it is not read. */
+const maxBytes = 2 << 20;
 
 export function kubeletReader(connection: KubeletConnection): KubeletReader {
   const connections = backendConnections();
@@ -25,6 +25,8 @@ export function kubeletReader(connection: KubeletConnection): KubeletReader {
       const text = isPullBody(body)
         ? await readTextOf(body, maxBytes)
         : Buffer.concat([body ?? []].flat()).toString();
+      // What broke off, or came too late, is no reading.
+      signal.throwIfAborted();
       if (status !== 200) throw new Error(`request failed, status: ${JSON.stringify(String(status))}`);
       return text;
     },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HorizontalPodAutoscaler, MetricSpec } from '../../api/generated/types/autoscaling-v2.ts';
 import { computedFrom, isFailure, proposalOf, type Target, tolerancesOf } from './metric-proposals.ts';
-import { selectorText } from './selector-text.ts';
+import { goSelectorText } from './selector-text.ts';
 
 const target: Target = {
   namespace: 'default',
@@ -106,10 +106,10 @@ test('a behavior has tolerances of its own', () => {
 });
 
 test('selectors as Go prints them', () => {
-  assert.equal(selectorText(undefined), 'nil');
-  assert.equal(selectorText(selector), shownSelector);
+  assert.equal(goSelectorText(undefined), 'nil');
+  assert.equal(goSelectorText(selector), shownSelector);
   assert.equal(
-    selectorText({ matchExpressions: [{ key: 'a', operator: 'In', values: ['x', 'y'] }] }),
+    goSelectorText({ matchExpressions: [{ key: 'a', operator: 'In', values: ['x', 'y'] }] }),
     '&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:a,Operator:In,Values:[x y],},},}',
   );
 });

@@ -20,7 +20,7 @@ import {
   totalReplicas,
   type Workload,
 } from './replica-calculator.ts';
-import { selectorText } from './selector-text.ts';
+import { goSelectorText } from './selector-text.ts';
 
 /** What was measured for a metric: of pods, of an object, or a sum of values. Or why not. */
 export type Measured = Answer<PodMetrics | number>;
@@ -158,7 +158,7 @@ function podsProposal(
 }
 
 const outside = ({ name, selector }: MetricIdentifier): string =>
-  `external metric ${name}(${selectorText(selector)})`;
+  `external metric ${name}(${goSelectorText(selector)})`;
 
 function objectProposal(
   { describedObject, metric, target: goal }: NonNullable<MetricSpec['object']>,
@@ -221,7 +221,7 @@ function externalProposal(
   const { name } = metric;
   const reason = 'FailedGetExternalMetric';
   const describe = (text: string): string => `failed to get ${name} external metric value: ${text}`;
-  const unknown = `unable to get external metric ${namespace}/${name}/${selectorText(metric.selector)}: ${String(measured)}`;
+  const unknown = `unable to get external metric ${namespace}/${name}/${goSelectorText(metric.selector)}: ${String(measured)}`;
   const proposal = ({ replicas }: Asked, value: MetricValueStatus): Proposal => ({
     replicas,
     name: outside(metric),

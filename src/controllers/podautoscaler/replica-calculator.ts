@@ -67,7 +67,7 @@ function isUnready(pod: Pod, metric: PodMetric, workload: Workload): boolean {
 }
 
 /** Only of processors it matters whether a pod is ready: it uses more of them while it starts. */
-export function groupPods(workload: Workload, metrics: PodMetrics, resource: string): Groups {
+function groupPods(workload: Workload, metrics: PodMetrics, resource: string): Groups {
   const groups = { ready: 0, unready: [] as string[], missing: [] as string[], ignored: [] as string[] };
   for (const pod of workload.pods) {
     const { name } = pod.metadata;

@@ -1,7 +1,7 @@
 // A label selector as Go prints one: in messages and in the names of metrics. Pure.
 import type { LabelSelector } from '../../api/generated/types/meta-v1.ts';
 
-export function selectorText(selector: LabelSelector | undefined): string {
+export function goSelectorText(selector: LabelSelector | undefined): string {
   if (selector === undefined) return 'nil';
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const labels = Object.keys(matchLabels)

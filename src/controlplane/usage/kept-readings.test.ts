@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
-import { nodeUsage } from '../../registry/metrics/usage-points.ts';
+import { usageOfNode } from '../../registry/metrics/usage-points.ts';
 import { KeptReadings } from './kept-readings.ts';
 
 const settled = async (): Promise<void> => {
@@ -37,7 +37,7 @@ function kubelets(...names: string[]) {
       await settled();
     }
   };
-  const used = (name: string): number | undefined => nodeUsage(readings.of(name))?.cpuNanoCores;
+  const used = (name: string): number | undefined => usageOfNode(readings.of(name))?.cpuNanoCores;
   return { readings, clock, asked, silent, pass, used };
 }
 

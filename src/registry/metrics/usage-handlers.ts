@@ -17,7 +17,7 @@ import { Slice, type Turns } from '../../base/turns.ts';
 import { simulatedNodeLabel } from '../../component-helpers/simulated-nodes.ts';
 import type { CachedObject, IndexRecord } from '../../storage/watch/resource-cache.ts';
 import { type Pretended, pretendedNodeUsage, pretendedOf, pretendedPodUsage } from './pretended-usage.ts';
-import { type NodePoints, nodeUsage, type PodUsage, podUsage, type Usage } from './usage-points.ts';
+import { type NodePoints, type PodUsage, type Usage, usageOfNode, usageOfPod } from './usage-points.ts';
 
 /** What kubelets say. */
 export interface KubeletReadings {
@@ -60,13 +60,13 @@ function usedByPod(entry: CachedObject, { store, readings, nowMs }: Asked): PodU
   const nodeName = nodeNameOf(entry.index);
   const node = nodeName === '' ? undefined : store(nodes.group, nodes.resource).cache.get('', nodeName);
   if (node === undefined) return undefined;
-  if (!isSimulated(node.index)) return podUsage(readings.of(nodeName), `${namespace}/${name}`);
+  if (!isSimulated(node.index)) return usageOfPod(readings.of(nodeName), `${namespace}/${name}`);
   const pretends = pretendedBy(entry, store);
   return pretends && pretendedPodUsage(pretends, nowMs);
 }
 
 function usedByNode({ index }: CachedObject, { store, readings, nowMs }: Asked): Usage | undefined {
-  if (!isSimulated(index)) return nodeUsage(readings.of(index.name));
+  if (!isSimulated(index)) return usageOfNode(readings.of(index.name));
   const exactField = { name: 'spec.nodeName', value: index.name };
   const matches = (pod: IndexRecord): boolean => nodeNameOf(pod) === index.name;
   const { items } = store(pods.group, pods.resource).cache.list({

@@ -1,7 +1,7 @@
 // Rates out of two readings, in metrics-server's cases.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type NodePoints, nodeUsage, type Point, podUsage, withReading } from './usage-points.ts';
+import { type NodePoints, type Point, usageOfNode, usageOfPod, withReading } from './usage-points.ts';
 
 const minute = 60_000;
 const core = 1e9;
@@ -19,13 +19,13 @@ const at = (seconds: number, cpuSeconds: number, more: Partial<Point> = {}): Poi
   memoryBytes: 5 << 20,
   ...more,
 });
-const used = (points: NodePoints | undefined) => podUsage(points, 'default/web');
+const used = (points: NodePoints | undefined) => usageOfPod(points, 'default/web');
 
 test('a node is told after its second reading: processors of the time between, memory as it is', () => {
   const once = read(reading({}, at(0, 10)));
-  assert.equal(nodeUsage(once), undefined);
+  assert.equal(usageOfNode(once), undefined);
   const twice = withReading(once, reading({}, at(20, 25, { memoryBytes: 7 })));
-  assert.deepEqual(nodeUsage(twice), {
+  assert.deepEqual(usageOfNode(twice), {
     atMs: 10 * minute + 20_000,
     windowMs: 20_000,
     cpuNanoCores: 750_000_000,
@@ -86,7 +86,7 @@ test('of a counter that went back nothing is told, and the other containers are'
     reading({ main: at(0, 9), side: at(0, 1) }, at(0, 9)),
     reading({ main: at(10, 1), side: at(10, 2) }, at(10, 1)),
   );
-  assert.equal(nodeUsage(points), undefined);
+  assert.equal(usageOfNode(points), undefined);
   assert.deepEqual(
     used(points)?.containers.map(({ name }) => name),
     ['side'],

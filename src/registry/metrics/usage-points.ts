@@ -95,11 +95,11 @@ function usageOf({ last, before }: Points): Usage | undefined {
   };
 }
 
-export const nodeUsage = (points: NodePoints | undefined): Usage | undefined =>
+export const usageOfNode = (points: NodePoints | undefined): Usage | undefined =>
   points?.node && usageOf(points.node);
 
 /** Nothing as long as one of its containers was read once only. */
-export function podUsage(points: NodePoints | undefined, pod: string): PodUsage | undefined {
+export function usageOfPod(points: NodePoints | undefined, pod: string): PodUsage | undefined {
   const containers = [...(points?.pods.get(pod) ?? [])];
   if (containers.some(([, { before }]) => before === undefined)) return undefined;
   const used = containers.flatMap(([name, kept]) => {

@@ -119,4 +119,34 @@ describe('helm', () => {
     assert.equal(left, '');
     assert.equal(await kubectl.ok(['get', 'secret', '-l', 'owner=helm', '-o', 'name']), '');
   });
+
+  test("metrics-server's chart takes the metrics API over, and gives it back", limit, async () => {
+    const api = '/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io';
+    const serviceOf = async (): Promise<string | undefined> => {
+      const found = JSON.parse(await kubectl.ok(['get', '--raw', api])) as {
+        spec: { service?: { name: string } };
+      };
+      return found.spec.service?.name;
+    };
+    const chart = join(scratch.path, 'metrics-server');
+    mkdirSync(join(chart, 'templates'), { recursive: true });
+    writeFileSync(join(chart, 'Chart.yaml'), 'apiVersion: v2\nname: metrics-server\nversion: 1.0.0\n');
+    const apiService = {
+      apiVersion: 'apiregistration.k8s.io/v1',
+      kind: 'APIService',
+      metadata: { name: 'v1beta1.metrics.k8s.io', labels: { 'app.kubernetes.io/managed-by': 'Helm' } },
+      spec: {
+        ...{ group: 'metrics.k8s.io', version: 'v1beta1', groupPriorityMinimum: 100, versionPriority: 100 },
+        insecureSkipTLSVerify: true,
+        service: { name: 'metrics-server', namespace: 'kube-system' },
+      },
+    };
+    writeFileSync(join(chart, 'templates/apiservice.yaml'), JSON.stringify(apiService));
+    assert.equal(await serviceOf(), undefined);
+    await helm('install', 'metrics-server', 'metrics-server', '-n', 'kube-system');
+    assert.equal(await serviceOf(), 'metrics-server');
+    await helm('uninstall', 'metrics-server', '-n', 'kube-system');
+    await eventually(async () => assert.equal(await serviceOf(), undefined));
+    await kubectl.ok(['top', 'nodes']);
+  });
 });

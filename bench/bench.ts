@@ -10,12 +10,20 @@ export interface Measurement {
   readonly aim?: { readonly value: number; readonly better?: 'higher' };
 }
 
+/** Said on the command line; a bench that draws nothing by chance takes none of it. */
+export interface BenchArguments {
+  /** This one alone, told in full. */
+  readonly seed?: number;
+  /** So many, from 0. */
+  readonly seeds?: number;
+}
+
 export interface Bench {
   readonly name: string;
   readonly question: string;
   /** True when it needs root, containerd and the namespace box. */
   readonly needsBox?: boolean;
-  run(): Promise<readonly Measurement[]>;
+  run(asked: BenchArguments): Promise<readonly Measurement[]>;
 }
 
 /** CPU microseconds (user and system) that `work` cost this process, by `count`. */

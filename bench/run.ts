@@ -1,4 +1,4 @@
-// npm run bench -- [--json] [--help] [names]: runs benchmarks and prints value, floor, ratio and aim.
+// npm run bench -- [--json] [--help] [--seed N] [--seeds N] [names]: runs benchmarks and prints value, floor, ratio and aim.
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -14,6 +14,8 @@ const { values, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
     inside: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
+    seed: { type: 'string' },
+    seeds: { type: 'string' },
   },
 });
 const files = globSync(new URL('./*.bench.ts', import.meta.url).pathname).sort();
@@ -30,6 +32,7 @@ if (values.help) {
 Runs all benchmarks, or those that are named, and prints value, floor, ratio and aim; --json prints one line a figure.
 BENCH_PROFILE=DIR    servers that are started write a CPU profile of each of their threads there
 BENCH_ONLY=WORDS     of tenants: only the attacks that are called so
+--seeds N            of simulation: so many seeds; --seed N: that one alone, and what happened in it
 `);
   for (const file of files) {
     const { bench } = (await import(file)) as { bench: Bench };
@@ -37,6 +40,17 @@ BENCH_ONLY=WORDS     of tenants: only the attacks that are called so
   }
   process.exit(0);
 }
+
+/** Undefined when nothing was said. */
+function wholeNumber(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  console.error(`${text} is no whole number`);
+  process.exit(1);
+}
+
+const [seed, seeds] = [wholeNumber(values.seed), wholeNumber(values.seeds)];
+const asked = { ...(seed === undefined ? {} : { seed }), ...(seeds === undefined ? {} : { seeds }) };
 
 const number = (value: number): string =>
   value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
@@ -65,7 +79,7 @@ for (const file of files) {
     if (status !== 0) failed.push(bench.name);
     continue;
   }
-  const measurements = await bench.run();
+  const measurements = await bench.run(asked);
   if (values.json) {
     for (const m of measurements) console.log(JSON.stringify({ bench: bench.name, ...m }));
     continue;
@@ -81,4 +95,4 @@ for (const file of files) {
   console.log(tableText(['WHAT', 'VALUE', 'FLOOR', 'RATIO', 'AIM'], rows));
 }
 if (failed.length > 0) console.error(`without figures: ${failed.join(', ')}`);
-process.exit(failed.length > 0 ? 1 : 0);
+process.exit(failed.length > 0 ? 1 : process.exitCode);

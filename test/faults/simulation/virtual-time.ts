@@ -1,5 +1,5 @@
 // Time of a world in which nothing waits: what is due now is done, then the clock goes on to whatever is due next.
-import { FakeClock } from '../../src/base/testing/fake-clock.ts';
+import { FakeClock } from '../../../src/base/testing/fake-clock.ts';
 
 /** A program that never comes to rest at one moment would otherwise be waited for without end. */
 const mostTurns = 200_000;

@@ -1,9 +1,9 @@
 // A process of a simulated cluster: a clock and clients that end with it, and a network in between that is slow, loses and repeats.
-import { StatusError } from '../../src/apimachinery/errors.ts';
-import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import type { Client, WatchEvent, WatchOptions } from '../../src/client/client.ts';
-import type { SeededRandom } from '../harness/seeded-random.ts';
+import { StatusError } from '../../../src/apimachinery/errors.ts';
+import type { ResourceRef } from '../../../src/apimachinery/resource-ref.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { Client, WatchEvent, WatchOptions } from '../../../src/client/client.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 
 /** How often what happens, of one; times in milliseconds. */
 export interface Weather {

@@ -1,7 +1,8 @@
 // Workloads out of a seed: of both systems, with budgets, priorities, quotas.
-import * as resources from '../../src/api/generated/resources.ts';
-import type { Client } from '../../src/client/client.ts';
-import type { SeededRandom } from '../harness/seeded-random.ts';
+import * as resources from '../../../src/api/generated/resources.ts';
+import type { ResourceRef } from '../../../src/apimachinery/resource-ref.ts';
+import type { Client } from '../../../src/client/client.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 
 export const namespace = 'shop';
 
@@ -17,21 +18,31 @@ export interface Workload {
   readonly create: (client: Client) => Promise<void>;
 }
 
-const refs = {
+const refs: Readonly<Record<WorkloadKind, ResourceRef>> = {
   Deployment: resources.deployments,
   StatefulSet: resources.statefulsets,
   DaemonSet: resources.daemonsets,
   Job: resources.jobs,
-} as const;
+};
 
-export const refOf = ({ kind }: Workload): (typeof refs)[WorkloadKind] => refs[kind];
+export const refOf = ({ kind }: Workload): ResourceRef => refs[kind];
 
 const percent = (chance: SeededRandom, most: number): number | string =>
   chance.below(2) === 0 ? chance.below(most + 1) : `${chance.below(6) * 10}%`;
 
-function template(chance: SeededRandom, os: string, app: string, version: number, more: object = {}): object {
+interface Special {
+  readonly priorityClassName?: string;
+  readonly cpu?: string;
+}
+
+function template(
+  chance: SeededRandom,
+  os: string,
+  app: string,
+  { cpu = chance.pick(['50m', '100m', '250m', '400m']), ...more }: Special & { readonly restartPolicy?: string } = {},
+): object {
   return {
-    metadata: { labels: { app }, annotations: { version: String(version) } },
+    metadata: { labels: { app }, annotations: { version: '1' } },
     spec: {
       os: { name: os },
       nodeSelector: { 'kubernetes.io/os': os },
@@ -40,7 +51,7 @@ function template(chance: SeededRandom, os: string, app: string, version: number
         {
           name: 'c',
           image: 'example.com/c:1',
-          resources: { requests: { cpu: chance.pick(['50m', '100m', '250m', '400m']), memory: '64Mi' } },
+          resources: { requests: { cpu, memory: '64Mi' } },
         },
       ],
       ...more,
@@ -64,13 +75,18 @@ function budget(chance: SeededRandom): object | undefined {
 }
 
 /** One of the kind; all that is chance in it is drawn now, not when it is made. */
-export function workloadOf(chance: SeededRandom, kind: WorkloadKind, serial: number): Workload {
+export function workloadOf(
+  chance: SeededRandom,
+  kind: WorkloadKind,
+  serial: number,
+  special: Special = {},
+): Workload {
   const os = chance.below(3) === 0 ? 'windows' : 'linux';
   const name = `${kind.toLowerCase()}-${serial}`;
   const metadata = { name, namespace };
   const selector = { matchLabels: { app: name } };
   const replicas = kind === 'DaemonSet' ? 1 : 1 + chance.below(os === 'windows' ? 3 : 6);
-  const spec: Record<string, unknown> = { selector, template: template(chance, os, name, 1) };
+  const spec: Record<string, unknown> = { selector, template: template(chance, os, name, special) };
   let limits: object | undefined;
   if (kind === 'Deployment') {
     Object.assign(spec, { replicas, strategy: strategy(chance) });
@@ -88,7 +104,7 @@ export function workloadOf(chance: SeededRandom, kind: WorkloadKind, serial: num
     };
   if (kind === 'Job') {
     const annotations = { 'porthole.dev/simulated-run-seconds': String(1 + chance.below(60)) };
-    const made = template(chance, os, name, 1, { restartPolicy: chance.pick(['Never', 'OnFailure']) });
+    const made = template(chance, os, name, { restartPolicy: chance.pick(['Never', 'OnFailure']) });
     const completionMode = chance.pick(['NonIndexed', 'Indexed']);
     Object.assign(spec, { completions: replicas, parallelism: 1 + chance.below(3), completionMode, backoffLimit: 1000 });
     spec['template'] = { ...made, metadata: { labels: { app: name }, annotations } };
@@ -103,6 +119,11 @@ export function workloadOf(chance: SeededRandom, kind: WorkloadKind, serial: num
     create: async (client) => {
       if (limits !== undefined)
         await client.create(resources.poddisruptionbudgets, { metadata, spec: { selector, ...limits } } as never);
+      if (kind !== 'Job')
+        await client.create(resources.services, {
+          metadata,
+          spec: { selector: { app: name }, ports: [{ port: 80 }] },
+        } as never);
       await client.create(refs[kind] as never, { metadata, spec } as never);
     },
   };

@@ -1,6 +1,6 @@
 // What happened, in order: each write of the store and what was done to the cluster; two runs are the same if their hashes are.
 import { createHash } from 'node:crypto';
-import type { StorageEvent } from '../../src/storage/storage.ts';
+import type { StorageEvent } from '../../../src/storage/storage.ts';
 
 export interface Written {
   readonly seconds: number;

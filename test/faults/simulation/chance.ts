@@ -1,6 +1,6 @@
 // Chance out of a seed: what a process does at random, and what is done to it, is the same for the same seed.
-import type { Random } from '../../src/base/random.ts';
-import { type SeededRandom, seededRandom } from '../harness/seeded-random.ts';
+import type { Random } from '../../../src/base/random.ts';
+import { type SeededRandom, seededRandom } from '../../harness/seeded-random.ts';
 
 /** FNV-1a: each part of a simulation draws numbers of its own, so that one that draws more changes no other. */
 export function seedOf(seed: number, name: string): number {

@@ -1,9 +1,9 @@
 // What must hold at every write, whatever else happens; what may be late because somebody has not heard yet is late by so much.
-import type { Deployment } from '../../src/api/generated/types/apps-v1.ts';
-import type { Node, Pod } from '../../src/api/generated/types/core-v1.ts';
-import { podRequestAmounts } from '../../src/api/core/v1/pod-resources.ts';
-import { findUntoleratedTaint } from '../../src/component-helpers/taints.ts';
-import { parseQuantity } from '../../src/apimachinery/quantity.ts';
+import type { Deployment } from '../../../src/api/generated/types/apps-v1.ts';
+import type { Node, Pod } from '../../../src/api/generated/types/core-v1.ts';
+import { podRequestAmounts } from '../../../src/api/core/v1/pod-resources.ts';
+import { findUntoleratedTaint } from '../../../src/component-helpers/taints.ts';
+import { parseQuantity } from '../../../src/apimachinery/quantity.ts';
 import { type Change, type ClusterModel, isFinished, isGoing, isLive, isReady, ownerUid } from './cluster-model.ts';
 
 export interface InvariantOptions {
@@ -68,8 +68,11 @@ export class Invariants {
   readonly #keptOutSince = new Map<string, number>();
   /** When something befell pods that no controller decided. */
   #disturbedAt = Number.NEGATIVE_INFINITY;
+  /** When a pod of the app last came or went otherwise than by eviction, or its number changed. */
+  readonly #changedAt = new Map<string, number>();
+  readonly #evicting = new Set<string>();
   /** So many checks were made of each kind: an invariant that nothing asked is none. */
-  readonly asked = new Map<string, number>();
+  readonly asked: Map<string, number> = new Map();
 
   constructor(options: InvariantOptions) {
     this.#options = options;
@@ -78,6 +81,12 @@ export class Invariants {
   /** Pods were lost, deleted or evicted by others than their controllers. */
   disturbed(seconds: number): void {
     this.#disturbedAt = seconds;
+  }
+
+  /** Somebody asks for a pod to be evicted: if it goes until that is answered, its budgets let it go. */
+  evicting(uid: string): { answered(): void } {
+    this.#evicting.add(uid);
+    return { answered: () => void this.#evicting.delete(uid) };
   }
 
   #ask(name: string, holds: boolean, text: () => string): void {
@@ -93,6 +102,8 @@ export class Invariants {
         return this.#node(change as Change<'core/nodes'>);
       case 'apps/deployments':
         return this.#deployment(change as Change<'apps/deployments'>);
+      case 'apps/statefulsets':
+        return this.#statefulSet(change as Change<'apps/statefulsets'>);
       case 'batch/jobs':
         return this.#job(change as Change<'batch/jobs'>);
     }
@@ -104,11 +115,17 @@ export class Invariants {
     return known;
   }
 
-  #deployment({ now, seconds }: Change<'apps/deployments'>): void {
+  #deployment({ before, now, seconds }: Change<'apps/deployments'>): void {
     if (now === undefined) return;
+    if (now.spec.replicas !== before?.spec.replicas) this.#changedAt.set(now.metadata.name!, seconds);
     const { least, most } = rolloutBounds(now);
     this.#recent(this.#most, now.metadata.uid!).put(seconds, most);
     this.#recent(this.#least, now.metadata.uid!).put(seconds, least);
+  }
+
+  #statefulSet({ before, now, seconds }: Change<'apps/statefulsets'>): void {
+    if (now?.spec.replicas !== before?.spec.replicas)
+      this.#changedAt.set((now ?? before)!.metadata.name!, seconds);
   }
 
   #job({ now, seconds }: Change<'batch/jobs'>): void {
@@ -131,8 +148,15 @@ export class Invariants {
     const { before, now, seconds } = change;
     if (before === undefined && now !== undefined) this.#created(now, seconds);
     if (before !== undefined && now !== undefined) this.#bound(before, now, seconds);
-    const leaves = before !== undefined && isLive(before) && (now === undefined || !isLive(now));
-    if (leaves && isReady(before)) this.#left(before, seconds);
+    const was = before !== undefined && isLive(before) && isReady(before);
+    const is = now !== undefined && isLive(now) && isReady(now);
+    if (was === is) return;
+    const app = (before ?? now)!.metadata.labels?.['app'] ?? '';
+    const isEvicted = was && this.#evicting.has(before.metadata.uid!) && now !== undefined && isGoing(now);
+    if (isEvicted) this.#evicted(before, app, seconds);
+    else this.#changedAt.set(app, seconds);
+    if (isEvicted) this.#disturbedAt = seconds;
+    else if (was && (now === undefined || !isLive(now))) this.#left(before, seconds);
   }
 
   #bound(before: Pod, now: Pod, seconds: number): void {
@@ -239,6 +263,28 @@ export class Invariants {
       const cpu = quota.spec?.hard?.['requests.cpu'];
       if (cpu !== undefined)
         this.#ask('a quota is never passed', nano(counted, 'cpu') <= parseQuantity(cpu).nano, () => `cpu ${nano(counted, 'cpu')} of ${cpu}`);
+    }
+  }
+
+  /** Told by the budgets' own numbers and what there is; what changed just now the budget need not know. */
+  #evicted(pod: Pod, app: string, seconds: number): void {
+    const { model, staleSeconds } = this.#options;
+    if (seconds - (this.#changedAt.get(app) ?? 0) <= staleSeconds) return;
+    const ofApp = ({ metadata }: Pod): boolean => metadata.labels?.['app'] === app;
+    const healthy = model.list('core/pods').filter((one) => ofApp(one) && isLive(one) && isReady(one)).length;
+    for (const { metadata, spec, status } of model.list('policy/poddisruptionbudgets')) {
+      if (spec?.selector?.matchLabels?.['app'] !== app) continue;
+      const owners = [...model.list('apps/deployments'), ...model.list('apps/statefulsets')];
+      const expected = owners.find((one) => one.metadata.name === metadata!.name)?.spec.replicas ?? 0;
+      const least =
+        spec.minAvailable !== undefined
+          ? bound(spec.minAvailable, expected, true)
+          : expected - bound(spec.maxUnavailable, expected, true);
+      this.#ask(
+        'an eviction leaves what the budget asks for',
+        healthy >= least,
+        () => `${metadata!.name} has ${healthy} healthy pods without ${hold(pod)}, ${least} must be; it says ${JSON.stringify(status)}`,
+      );
     }
   }
 

@@ -1,5 +1,5 @@
 // What is not yet as it was asked for: nothing, once all is repaired and some time has passed.
-import { findCondition } from '../../src/apimachinery/conditions.ts';
+import { findCondition } from '../../../src/apimachinery/conditions.ts';
 import { type ClusterModel, isFinished, isGoing, isLive, isReady, ownerUid } from './cluster-model.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
@@ -58,6 +58,34 @@ function podsAtRest(model: ClusterModel, say: Say): void {
   }
 }
 
+/** Each Service leads to the ready pods of its selector. */
+function endpointsAtRest(model: ClusterModel, say: Say): void {
+  const ready = model.list('core/pods').filter((pod) => isLive(pod) && isReady(pod));
+  for (const { metadata, spec } of model.list('core/services')) {
+    const app = spec?.selector?.['app'];
+    if (app === undefined) continue;
+    const wanted = ready.filter((pod) => pod.metadata.labels?.['app'] === app).map((pod) => pod.status!.podIP!);
+    const found = model
+      .list('discovery.k8s.io/endpointslices')
+      .filter((slice) => slice.metadata!.labels?.['kubernetes.io/service-name'] === metadata!.name)
+      .flatMap((slice) => (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready === true))
+      .flatMap(({ addresses }) => addresses);
+    if (wanted.sort().join() !== [...found].sort().join())
+      say(`service ${metadata!.name} leads to ${found.join() || 'nobody'}, not ${wanted.join()}`);
+  }
+}
+
+/** What a budget says of itself is so. */
+function budgetsAtRest(model: ClusterModel, say: Say): void {
+  const live = model.list('core/pods').filter(isLive);
+  for (const { metadata, spec, status } of model.list('policy/poddisruptionbudgets')) {
+    const app = spec?.selector?.matchLabels?.['app'];
+    const healthy = live.filter((pod) => isReady(pod) && pod.metadata.labels?.['app'] === app).length;
+    if (status?.currentHealthy !== healthy)
+      say(`budget ${metadata!.name} counts ${status?.currentHealthy} healthy pods, not ${healthy}`);
+  }
+}
+
 function orphans(model: ClusterModel, say: Say): void {
   const alive = new Set([...model.owners.values()].map(({ uid }) => uid));
   for (const [key, { owners }] of model.owners)
@@ -87,6 +115,8 @@ export async function unmet(
   nodesAtRest(model, nodes, say);
   workloadsAtRest(model, say);
   podsAtRest(model, say);
+  endpointsAtRest(model, say);
+  budgetsAtRest(model, say);
   orphans(model, say);
   await runtimesAtRest(model, nodes, say);
   return said;

@@ -1,20 +1,25 @@
 // What users, operators and misfortune do to a cluster, out of a seed: one act after the other, some time apart.
-import * as resources from '../../src/api/generated/resources.ts';
-import type { Node, Taint } from '../../src/api/generated/types/core-v1.ts';
-import { isStatusError } from '../../src/apimachinery/errors.ts';
-import type { SeededRandom } from '../harness/seeded-random.ts';
+import * as resources from '../../../src/api/generated/resources.ts';
+import type { Node, Taint } from '../../../src/api/generated/types/core-v1.ts';
+import { isStatusError } from '../../../src/apimachinery/errors.ts';
+import type { SeededRandom } from '../../harness/seeded-random.ts';
 import { chanceOf } from './chance.ts';
 import { type ClusterModel, isFinished, ownerUid } from './cluster-model.ts';
 import type { Invariants } from './invariants.ts';
 import { components, type SimulatedCluster } from './simulated-cluster.ts';
 import { namespace, refOf, type Workload, type WorkloadKind, workloadOf } from './workloads.ts';
 
+/**
+ * `steady`: only controllers decide which pods go, so that each of a rollout's steps can be judged; their processes die all the
+ * same. `orderly`: operators drain, taint and upgrade, and nothing else befalls. `rough`: everything does.
+ */
+export type Mood = 'steady' | 'orderly' | 'rough';
+
 export interface StoryParts {
   readonly cluster: SimulatedCluster;
   readonly model: ClusterModel;
   readonly invariants: Invariants;
-  /** Processes die and nodes are lost; without it only what was asked for happens. */
-  readonly misfortune: boolean;
+  readonly mood: Mood;
 }
 
 type Act = (story: Story) => Promise<string | undefined>;
@@ -54,8 +59,8 @@ export class Story {
     return [...this.parts.cluster.nodes.keys()];
   }
 
-  async add(kind: WorkloadKind): Promise<string> {
-    const made = workloadOf(this.chance, kind, this.#serial++);
+  async add(kind: WorkloadKind, more: Parameters<typeof workloadOf>[3] = {}): Promise<string> {
+    const made = workloadOf(this.chance, kind, this.#serial++, more);
     this.workloads.push(made);
     await made.create(this.parts.cluster.client);
     return `${made.name} for ${made.os}, ${made.replicas} replicas`;
@@ -85,13 +90,15 @@ export class Story {
         if (metadata.deletionTimestamp !== undefined) continue;
         const key = { name: metadata.name!, namespace: metadata.namespace! };
         const eviction = { metadata: key, deleteOptions: { preconditions: { uid: metadata.uid! } } };
-        this.disturb();
-        await cluster.client.createSubresource(resources.pods, key, 'eviction', eviction).then(
-          () => this.note(`${key.name} is evicted`),
-          (error: unknown) => {
-            if (!isStatusError(error)) throw error;
-          },
-        );
+        const asked = this.parts.invariants.evicting(metadata.uid!);
+        try {
+          await cluster.client.createSubresource(resources.pods, key, 'eviction', eviction);
+          this.note(`${key.name} is evicted`);
+        } catch (error) {
+          if (!isStatusError(error)) throw error;
+        } finally {
+          asked.answered();
+        }
       }
       await this.sleep(5);
     }
@@ -100,20 +107,29 @@ export class Story {
 
   /** The acts, then everything is as it should be again. */
   async tell(acts: number): Promise<void> {
-    const { cluster, misfortune } = this.parts;
+    const { cluster, mood } = this.parts;
     await cluster.client.create(resources.namespaces, { metadata: { name: namespace } } as never);
+    await cluster.client.create(resources.priorityclasses, { metadata: { name: 'urgent' }, value: 1000 } as never);
     await this.sleep(2);
     for (const kind of ['Deployment', 'StatefulSet', 'Deployment', 'DaemonSet', 'Job'] as const)
       this.note(await this.add(kind));
     await this.sleep(20 + this.chance.below(60));
     for (let i = 0; i < acts; i++) {
-      const list = misfortune && this.chance.below(2) === 0 ? misfortunes : wishes;
-      const said = await this.#try(this.chance.pick(list));
+      const said = await this.#try(this.chance.pick(this.chance.pick(actsOf[mood])));
       if (said !== undefined) this.note(said);
-      await this.sleep(this.chance.pick([0, 0.01, 1, 5, 20, 90]) * this.chance.random());
+      await this.sleep(this.chance.pick([0, 0.01, 0.5, 3, 10, 60]) * this.chance.random());
     }
     await Promise.all(this.#beside);
     await this.#repair();
+  }
+
+  /** Whatever the story asked for, there is room for what is asked for at its end. */
+  async #makeRoom(): Promise<void> {
+    for (const one of this.workloads.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')) {
+      if (one.replicas <= 2) continue;
+      one.replicas = 2;
+      await this.patch(one, { spec: { replicas: 2 } });
+    }
   }
 
   /** What a user is refused, the user leaves. */
@@ -129,9 +145,9 @@ export class Story {
   async #repair(): Promise<void> {
     const { cluster } = this.parts;
     cluster.weather = { ...cluster.network.weather, refused: 0, lost: 0, conflict: 0, cut: 0, expired: 0, lag: 0 };
-    for (const component of components) cluster.start(component);
+    for (const component of components) cluster.start(component).diesAt = undefined;
     for (const [name, node] of cluster.nodes) {
-      node.start();
+      node.start().diesAt = undefined;
       await this.#try(async () => {
         await this.patchNode(name, ({ spec }) => ({
           unschedulable: null,
@@ -141,6 +157,7 @@ export class Story {
       });
     }
     await cluster.client.deleteCollection(resources.resourcequotas, { namespace });
+    await this.#makeRoom();
     this.note('all is repaired');
   }
 }
@@ -255,17 +272,30 @@ const upgrade: Act = async (story) => {
 const deletePod: Act = async (story) => {
   const list = story.parts.model.list('core/pods').filter((pod) => ownerUid(pod) !== undefined);
   if (list.length === 0) return undefined;
-  const { name, namespace: where } = story.chance.pick(list).metadata;
+  const { name, namespace: where, ownerReferences } = story.chance.pick(list).metadata;
   story.disturb();
-  const gracePeriodSeconds = story.chance.pick([undefined, undefined, 0]);
+  // By force a pod of a StatefulSet may run twice: who does it has been warned.
+  const isMember = ownerReferences?.[0]?.kind === 'StatefulSet';
+  const gracePeriodSeconds = story.chance.pick([undefined, undefined, isMember ? 1 : 0]);
   const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
   await story.parts.cluster.client.delete(resources.pods, { name: name!, namespace: where! }, options);
   return `pod ${name} is deleted`;
 };
 
-const wishes: readonly Act[] = [
-  scale, scale, roll, roll, rollBack, addOne, remove, setQuota, cordon, taint, drainOne, upgrade, deletePod,
-];
+/** Somebody sets the machine's time of day; nothing may take that for time that has passed. */
+const setTime: Act = async (story) => {
+  const seconds = story.chance.pick([-3600, -40, 40, 3600]);
+  story.disturb();
+  story.parts.cluster.time.clock.setBy(seconds * 1000);
+  return `the time of day is set by ${seconds} s`;
+};
+
+/** More than others, and before them. */
+const rush: Act = async (story) => {
+  if (story.workloads.length >= 9) return undefined;
+  story.disturb();
+  return story.add('Deployment', { priorityClassName: 'urgent', cpu: '900m' });
+};
 
 const dies =
   (component: (typeof components)[number]): Act =>
@@ -321,6 +351,13 @@ const loseZone: Act = async (story) => {
   return `zone ${zone} is lost: ${names.join()}`;
 };
 
-const misfortunes: readonly Act[] = [
-  dies('controllers'), dies('controllers'), dies('controllers'), dies('scheduler'), agentDies, agentDies, loseNode, loseZone,
-];
+const changes: readonly Act[] = [scale, scale, roll, roll, rollBack, addOne, remove, setQuota];
+const deaths: readonly Act[] = [dies('controllers'), dies('controllers'), dies('scheduler'), agentDies];
+const operations: readonly Act[] = [cordon, taint, drainOne, drainOne, upgrade];
+const misfortunes: readonly Act[] = [deletePod, deletePod, loseNode, loseZone, setTime, rush];
+
+const actsOf: Readonly<Record<Mood, readonly (readonly Act[])[]>> = {
+  steady: [changes, changes, deaths],
+  orderly: [changes, operations, operations],
+  rough: [changes, operations, deaths, misfortunes],
+};

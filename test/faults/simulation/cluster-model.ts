@@ -1,8 +1,10 @@
 // What the store holds, read again from each of its writes: what invariants are asked of.
-import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../../src/api/generated/types/apps-v1.ts';
-import type { Job } from '../../src/api/generated/types/batch-v1.ts';
-import type { Node, Pod, ResourceQuota } from '../../src/api/generated/types/core-v1.ts';
-import type { PodDisruptionBudget } from '../../src/api/generated/types/policy-v1.ts';
+import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../../../src/api/generated/types/apps-v1.ts';
+import type { Job } from '../../../src/api/generated/types/batch-v1.ts';
+import type { Node, Pod, ResourceQuota, Service } from '../../../src/api/generated/types/core-v1.ts';
+import type { EndpointSlice } from '../../../src/api/generated/types/discovery-v1.ts';
+import type { PodDisruptionBudget } from '../../../src/api/generated/types/policy-v1.ts';
+import type { OwnerReference } from '../../../src/api/generated/types/meta-v1.ts';
 import type { Written } from './trace.ts';
 
 interface Kinds {
@@ -15,6 +17,8 @@ interface Kinds {
   'apps/daemonsets': DaemonSet;
   'batch/jobs': Job;
   'policy/poddisruptionbudgets': PodDisruptionBudget;
+  'core/services': Service;
+  'discovery.k8s.io/endpointslices': EndpointSlice;
 }
 export type ModelKind = keyof Kinds;
 
@@ -28,6 +32,8 @@ const kinds: ReadonlySet<string> = new Set<ModelKind>([
   'apps/daemonsets',
   'batch/jobs',
   'policy/poddisruptionbudgets',
+  'core/services',
+  'discovery.k8s.io/endpointslices',
 ]);
 
 export interface Change<K extends ModelKind = ModelKind> {
@@ -45,7 +51,7 @@ export const isReady = (pod: Pod): boolean =>
   pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 
 export const ownerUid = (object: {
-  readonly metadata?: { readonly ownerReferences?: readonly { controller?: boolean; uid: string }[] };
+  readonly metadata: { readonly ownerReferences?: readonly OwnerReference[] | undefined };
 }): string | undefined => object.metadata?.ownerReferences?.find(({ controller }) => controller)?.uid;
 
 export class ClusterModel {
@@ -53,7 +59,7 @@ export class ClusterModel {
   readonly #podsByOwner = new Map<string, Map<string, Pod>>();
   readonly #podsByNode = new Map<string, Map<string, Pod>>();
   /** Every key of the store, with the owners that its object names. */
-  readonly owners = new Map<string, { readonly uid: string; readonly owners: readonly string[] }>();
+  readonly owners: Map<string, { readonly uid: string; readonly owners: readonly string[] }> = new Map();
 
   /** Undefined where the write is of a kind that nobody asks of. */
   take({ key, seconds, type, value }: Written): Change | undefined {

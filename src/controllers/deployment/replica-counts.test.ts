@@ -74,6 +74,10 @@ describe('oldReplicaSetSizes', () => {
       r2: 3,
     });
   });
+  it('takes nothing while a status still counts pods that were taken', () => {
+    assert.deepEqual(sizes(deployment(4, 2, 0), set('r2', 3, 2), set('r1', 3, 4)), {});
+    assert.deepEqual(sizes(deployment(4, 2, 0), set('r2', 3, 2), set('r1', 3, 3)), { r1: 2 });
+  });
   it('does nothing when the new pods are what is missing', () => {
     assert.deepEqual(sizes(deployment(4, 0, 1), set('r2', 4, 0), set('r1', 3, 3)), {});
   });

@@ -62,8 +62,12 @@ export function oldReplicaSetSizes(
 
   let unhealthyLeft = maxScaledDown;
   for (const rs of sorted) {
+    if (unhealthyLeft <= 0) break;
+    if (replicasOf(rs) === 0) continue;
     const unhealthy = replicasOf(rs) - (rs.status?.availableReplicas ?? 0);
-    const down = Math.min(unhealthyLeft, Math.max(0, unhealthy));
+    // Its status is older than its size: of the pods that it counts some are on their way already.
+    if (unhealthy < 0) return sizes;
+    const down = Math.min(unhealthyLeft, unhealthy);
     if (down > 0) sizes.set(rs, replicasOf(rs) - down);
     unhealthyLeft -= down;
   }

@@ -25,10 +25,11 @@ class Recent {
   put(at: number, value: number): void {
     this.#values.push({ at, value });
   }
-  /** What held when the while began counts. */
-  of(now: number): readonly number[] {
-    while (this.#values.length > 1 && this.#values[1]!.at < now - this.#seconds) this.#values.shift();
-    return this.#values.map(({ value }) => value);
+  /** What held when the while began counts, and it began no later than `since`. */
+  of(now: number, since = now): readonly number[] {
+    const from = Math.min(since, now - this.#seconds);
+    const first = this.#values.findLastIndex(({ at }) => at < from);
+    return this.#values.slice(Math.max(0, first)).map(({ value }) => value);
   }
 }
 
@@ -68,6 +69,8 @@ export class Invariants {
   readonly #keptOutSince = new Map<string, number>();
   /** When something befell pods that no controller decided. */
   #disturbedAt = Number.NEGATIVE_INFINITY;
+  #blindSince: number | undefined;
+  #seeingSince = Number.NEGATIVE_INFINITY;
   /** When a pod of the app last came or went otherwise than by eviction, or its number changed. */
   readonly #changedAt = new Map<string, number>();
   readonly #evicting = new Set<string>();
@@ -81,6 +84,21 @@ export class Invariants {
   /** Pods were lost, deleted or evicted by others than their controllers. */
   disturbed(seconds: number): void {
     this.#disturbedAt = seconds;
+  }
+
+  /** Nobody controls from here on; what was asked for until then is what others go on with. */
+  controllersEnd(seconds: number): void {
+    this.#blindSince = Math.min(this.#blindSince ?? seconds, seconds);
+  }
+  controllersStart(seconds: number): void {
+    this.#seeingSince = seconds;
+  }
+  /** Since when somebody may act on what is no more asked for. */
+  #since(seconds: number): number {
+    if (this.#blindSince === undefined) return seconds;
+    if (this.#seeingSince > this.#blindSince && seconds - this.#seeingSince > this.#options.staleSeconds)
+      this.#blindSince = undefined;
+    return this.#blindSince ?? seconds;
   }
 
   /** Somebody asks for a pod to be evicted: if it goes until that is answered, its budgets let it go. */
@@ -219,7 +237,7 @@ export class Invariants {
     const deployment = this.#deploymentOf(pod);
     if (deployment !== undefined) {
       const live = this.#podsOfDeployment(deployment).filter(isLive).length;
-      const most = Math.max(...this.#recent(this.#most, deployment.metadata.uid!).of(seconds));
+      const most = Math.max(...this.#recent(this.#most, deployment.metadata.uid!).of(seconds, this.#since(seconds)));
       this.#ask(
         'a Deployment never has more than its surge',
         live <= most,
@@ -230,7 +248,7 @@ export class Invariants {
     const job = this.#options.model.list('batch/jobs').find(({ metadata }) => metadata.uid === owner);
     if (job !== undefined) {
       const active = this.#options.model.podsOf(owner!).filter(isLive).length;
-      const most = Math.max(...this.#recent(this.#parallel, owner!).of(seconds));
+      const most = Math.max(...this.#recent(this.#parallel, owner!).of(seconds, this.#since(seconds)));
       this.#ask('a Job runs no more than it may at once', active <= most, () => `${job.metadata.name}: ${active} of ${most}`);
     }
     this.#oneDaemonEach(pod, owner);
@@ -269,7 +287,7 @@ export class Invariants {
   /** Told by the budgets' own numbers and what there is; what changed just now the budget need not know. */
   #evicted(pod: Pod, app: string, seconds: number): void {
     const { model, staleSeconds } = this.#options;
-    if (seconds - (this.#changedAt.get(app) ?? 0) <= staleSeconds) return;
+    if (seconds - (this.#changedAt.get(app) ?? 0) <= staleSeconds || this.#since(seconds) < seconds) return;
     const ofApp = ({ metadata }: Pod): boolean => metadata.labels?.['app'] === app;
     const healthy = model.list('core/pods').filter((one) => ofApp(one) && isLive(one) && isReady(one)).length;
     for (const { metadata, spec, status } of model.list('policy/poddisruptionbudgets')) {
@@ -294,7 +312,7 @@ export class Invariants {
     if (answersAreLost || deployment === undefined || isGoing(deployment as never)) return;
     if (seconds - this.#disturbedAt <= staleSeconds + settlingSeconds) return;
     const available = this.#podsOfDeployment(deployment).filter((one) => isLive(one) && isReady(one)).length;
-    const least = Math.min(...this.#recent(this.#least, deployment.metadata.uid!).of(seconds));
+    const least = Math.min(...this.#recent(this.#least, deployment.metadata.uid!).of(seconds, this.#since(seconds)));
     this.#ask(
       'a rollout never takes more than it may',
       available >= least,

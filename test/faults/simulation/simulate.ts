@@ -7,7 +7,7 @@ import { SimulatedCluster } from './simulated-cluster.ts';
 import type { NodePlan } from './simulated-node.ts';
 import { calm, type Weather } from './simulated-process.ts';
 import { type Mood, Story } from './story.ts';
-import { Trace } from './trace.ts';
+import { Trace, type Written } from './trace.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -15,8 +15,8 @@ export interface SimulationOptions {
   readonly acts?: number;
   /** So many lines of the trace are kept. */
   readonly keep?: number;
-  /** For tests of the simulation: is called before the story begins. */
-  readonly sabotage?: (cluster: SimulatedCluster) => void;
+  /** Is told of each write. */
+  readonly watch?: (written: Written) => void;
 }
 
 export interface SimulationResult {
@@ -99,13 +99,19 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const answersAreLost = weather.lost > 0;
   const invariants = new Invariants({ model, staleSeconds, answersAreLost, violated });
   const trace = new Trace((written) => {
+    options.watch?.(written);
     const change = model.take(written);
     if (change !== undefined) invariants.see(change);
   });
-  const cluster = await SimulatedCluster.open({ seed, nodes: planNodes(seed), trace });
+  const cluster = await SimulatedCluster.open({
+    seed,
+    nodes: planNodes(seed),
+    trace,
+    dies: (name, seconds) => void (name === 'controllers' && invariants.controllersEnd(seconds)),
+    starts: (name, seconds) => void (name === 'controllers' && invariants.controllersStart(seconds)),
+  });
   const { time } = cluster;
   try {
-    options.sabotage?.(cluster);
     cluster.weather = weather;
     cluster.start('controllers');
     cluster.start('scheduler');

@@ -41,6 +41,10 @@ export interface ClusterOptions {
   readonly seed: number;
   readonly nodes: readonly NodePlan[];
   readonly trace: Trace;
+  /** Of controllers and scheduler. */
+  readonly starts: (process: string, seconds: number) => void;
+  /** Of any process. */
+  readonly dies: (process: string, seconds: number) => void;
 }
 
 export class SimulatedCluster {
@@ -55,9 +59,10 @@ export class SimulatedCluster {
   readonly #log: Logger;
   readonly #processes = new Map<ComponentName, SimulatedProcess>();
   readonly #lives = new Map<string, number>();
+  readonly #starts: (process: string) => void;
 
   private constructor(
-    { nodes, seed, trace }: ClusterOptions,
+    { dies, nodes, seed, starts, trace }: ClusterOptions,
     time: VirtualTime,
     server: TestControlPlane,
   ) {
@@ -69,7 +74,9 @@ export class SimulatedCluster {
       chance: chanceOf(seed, 'network'),
       weather: calm,
       note: (text) => trace.note(time.seconds, text),
+      died: (name) => dies(name, time.seconds),
     };
+    this.#starts = (name) => starts(name, time.seconds);
     this.#log = this.#logTo(trace);
     const world = {
       seed,
@@ -133,6 +140,7 @@ export class SimulatedCluster {
     const process = new SimulatedProcess(name, this.time.clock, this.network);
     this.#processes.set(name, process);
     this.network.note(`${name} starts`);
+    this.#starts(name);
     const random = randomOf(this.seed, `${name} ${life}`);
     if (name === 'controllers') this.#startControllers(process, random);
     else this.#startScheduler(process, random);
@@ -158,7 +166,7 @@ export class SimulatedCluster {
         informers: this.#informers(process, random),
         signal: process.signal,
       },
-      { rootCa: { now: () => 'PEM' }, clusterCIDRs: ['10.244.0.0/16'], nodeCIDRMaskSizeIPv4: 24 },
+      { rootCa: { now: () => 'PEM' }, clusterCIDRs: ['10.128.0.0/9'] },
     );
     running.ready.catch(() => {});
     running.done.catch(() => {});

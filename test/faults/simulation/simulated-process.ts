@@ -47,6 +47,7 @@ export interface Network {
   weather: Weather;
   /** What it did to a call or a watch. */
   note(text: string): void;
+  died(process: string): void;
 }
 
 /** What nobody will ever answer. */
@@ -92,6 +93,7 @@ export class SimulatedProcess {
     if (this.isDead) return;
     this.isDead = true;
     this.#network.note(`${this.name} dies`);
+    this.#network.died(this.name);
     this.#ended.abort(new Error(`${this.name} is dead`));
   }
 

@@ -13,6 +13,7 @@ const countOf = (kind: string): number =>
 const strange = (): string =>
   process
     .getActiveResourcesInfo()
+    .filter((name) => name === 'Timeout' || name.endsWith('Req') || name.endsWith('Wrap') === false)
     .filter((name) => name !== 'Immediate')
     .sort()
     .join();

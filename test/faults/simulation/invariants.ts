@@ -170,7 +170,8 @@ export class Invariants {
     const is = now !== undefined && isLive(now) && isReady(now);
     if (was === is) return;
     const app = (before ?? now)!.metadata.labels?.['app'] ?? '';
-    const isEvicted = was && this.#evicting.has(before.metadata.uid!) && now !== undefined && isGoing(now);
+    const isEvicted =
+      was && this.#evicting.has(before.metadata.uid!) && (now === undefined || isGoing(now));
     if (isEvicted) this.#evicted(before, app, seconds);
     else this.#changedAt.set(app, seconds);
     if (isEvicted) this.#disturbedAt = seconds;

@@ -46,7 +46,8 @@ function template(
     spec: {
       os: { name: os },
       nodeSelector: { 'kubernetes.io/os': os },
-      terminationGracePeriodSeconds: chance.pick([0, 1, 5, 30]),
+      // Without a grace a pod is gone before it has ended, and the next one of its name may run beside it.
+      terminationGracePeriodSeconds: chance.pick([app.startsWith('statefulset') ? 1 : 0, 1, 5, 30]),
       containers: [
         {
           name: 'c',

@@ -89,10 +89,19 @@ function checkUpdate(request: AdmissionRequest, node: string, now: Node, old: No
       refuse(request, `node ${quote(node)} is not allowed to modify ${field}`);
 }
 
-const ipsOf = (node: Node | undefined): string[] =>
-  (node?.status?.addresses ?? [])
+/** Each node that registers asks for those of all others: they are read once of each state of a node. */
+const knownIps = new WeakMap<Node, readonly string[]>();
+
+function ipsOf(node: Node | undefined): readonly string[] {
+  if (node === undefined) return [];
+  const known = knownIps.get(node);
+  if (known !== undefined) return known;
+  const ips = (node.status?.addresses ?? [])
     .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
     .map(({ address }) => comparableIp(address));
+  knownIps.set(node, ips);
+  return ips;
+}
 
 /** Nobody speaks for it any more: its address may be another's by now. */
 const isGone = ({ status }: Node): boolean =>
@@ -111,9 +120,8 @@ function checkAddresses(
   const added = ipsOf(now).filter((ip) => !before.includes(ip) && !ip.startsWith('127.') && ip !== '::1');
   if (added.length === 0) return;
   for (const other of all()) {
-    if (other.metadata?.name === node || isGone(other)) continue;
     const taken = ipsOf(other).find((ip) => added.includes(ip));
-    if (taken !== undefined)
+    if (taken !== undefined && other.metadata?.name !== node && !isGone(other))
       refuse(
         request,
         `node ${quote(node)} is not allowed to set address ${taken}, which node ${quote(other.metadata?.name ?? '')} has`,

@@ -1,5 +1,5 @@
 // Whole clusters in virtual time, each out of a seed: what must hold is asked at every write, and how fast that goes.
-import { simulationText, type SimulationResult, simulate } from '../test/faults/simulation/simulate.ts';
+import { type SimulationResult, simulate, simulationText } from '../test/faults/simulation/simulate.ts';
 import { type Bench, quantile } from './bench.ts';
 
 const usualSeeds = 1000;
@@ -35,7 +35,12 @@ export const bench: Bench = {
     const asked = sum((result) => [...result.asked.values()].reduce((all, count) => all + count, 0));
     const converged = results.flatMap(({ convergedSeconds }) => convergedSeconds ?? []);
     return [
-      { what: `of ${results.length} seeds, those that fail`, value: failed.length, unit: 'seeds', aim: { value: 0 } },
+      {
+        what: `of ${results.length} seeds, those that fail`,
+        value: failed.length,
+        unit: 'seeds',
+        aim: { value: 0 },
+      },
       { what: 'CPU of a seed', value: (user + system) / 1000 / results.length, unit: 'ms' },
       { what: 'virtual time', value: sum(({ virtualSeconds }) => virtualSeconds) / 3600, unit: 'h' },
       { what: 'writes of the store', value: sum(({ writes }) => writes), unit: 'writes' },

@@ -9,7 +9,8 @@ function nodesAtRest(model: ClusterModel, nodes: ReadonlyMap<string, SimulatedNo
   for (const name of nodes.keys()) {
     const node = model.get('core/nodes', name);
     if (node === undefined) say(`node ${name} is gone`);
-    else if (findCondition(node.status?.conditions, 'Ready')?.status !== 'True') say(`node ${name} is not Ready`);
+    else if (findCondition(node.status?.conditions, 'Ready')?.status !== 'True')
+      say(`node ${name} is not Ready`);
     else if ((node.spec.taints ?? []).length > 0) say(`node ${name} has ${JSON.stringify(node.spec.taints)}`);
   }
 }
@@ -33,19 +34,32 @@ function workloadsAtRest(model: ClusterModel, say: Say): void {
     const wanted = spec.replicas ?? 1;
     const { currentReplicas = 0, readyReplicas = 0, replicas = 0 } = status ?? {};
     same(metadata.name!, metadata.generation, { observedGeneration: status?.observedGeneration });
-    same(metadata.name!, wanted, { currentReplicas, readyReplicas, replicas, pods: model.podsOf(metadata.uid!).length });
+    same(metadata.name!, wanted, {
+      currentReplicas,
+      readyReplicas,
+      replicas,
+      pods: model.podsOf(metadata.uid!).length,
+    });
     if (status?.currentRevision !== status?.updateRevision) say(`${metadata.name}: its update has not ended`);
   }
   for (const { metadata, spec, status } of model.list('apps/daemonsets')) {
     const os = spec.template.spec?.nodeSelector?.['kubernetes.io/os'];
-    const wanted = model.list('core/nodes').filter((node) => node.metadata.labels?.['kubernetes.io/os'] === os).length;
+    const wanted = model
+      .list('core/nodes')
+      .filter((node) => node.metadata.labels?.['kubernetes.io/os'] === os).length;
     const { desiredNumberScheduled, numberReady, updatedNumberScheduled = 0, numberMisscheduled } = status!;
     same(metadata.name!, metadata.generation, { observedGeneration: status?.observedGeneration });
-    same(metadata.name!, wanted, { desiredNumberScheduled, numberReady, updatedNumberScheduled, pods: model.podsOf(metadata.uid!).length });
+    same(metadata.name!, wanted, {
+      desiredNumberScheduled,
+      numberReady,
+      updatedNumberScheduled,
+      pods: model.podsOf(metadata.uid!).length,
+    });
     same(metadata.name!, 0, { numberMisscheduled });
   }
   for (const { metadata, status } of model.list('batch/jobs'))
-    if (findCondition(status?.conditions, 'Complete')?.status !== 'True') say(`${metadata.name} is not complete`);
+    if (findCondition(status?.conditions, 'Complete')?.status !== 'True')
+      say(`${metadata.name} is not complete`);
 }
 
 function podsAtRest(model: ClusterModel, say: Say): void {
@@ -64,7 +78,9 @@ function endpointsAtRest(model: ClusterModel, say: Say): void {
   for (const { metadata, spec } of model.list('core/services')) {
     const app = spec?.selector?.['app'];
     if (app === undefined) continue;
-    const wanted = ready.filter((pod) => pod.metadata.labels?.['app'] === app).map((pod) => pod.status!.podIP!);
+    const wanted = ready
+      .filter((pod) => pod.metadata.labels?.['app'] === app)
+      .map((pod) => pod.status!.podIP!);
     const found = model
       .list('discovery.k8s.io/endpointslices')
       .filter((slice) => slice.metadata!.labels?.['kubernetes.io/service-name'] === metadata!.name)
@@ -101,8 +117,13 @@ async function runtimesAtRest(
   for (const [name, { cri }] of nodes) {
     const running = (await cri.runtime.listPodSandbox()).filter(({ state }) => state === 'SANDBOX_READY');
     const found = running.map(({ metadata }) => metadata!.uid!).sort();
-    const wanted = model.podsOn(name).filter(isLive).map(({ metadata }) => metadata.uid!).sort();
-    if (found.join() !== wanted.join()) say(`${name} runs ${found.join() || 'nothing'}, not ${wanted.join()}`);
+    const wanted = model
+      .podsOn(name)
+      .filter(isLive)
+      .map(({ metadata }) => metadata.uid!)
+      .sort();
+    if (found.join() !== wanted.join())
+      say(`${name} runs ${found.join() || 'nothing'}, not ${wanted.join()}`);
   }
 }
 

@@ -1,10 +1,15 @@
 // What the store holds, read again from each of its writes: what invariants are asked of.
-import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '../../../src/api/generated/types/apps-v1.ts';
+import type {
+  DaemonSet,
+  Deployment,
+  ReplicaSet,
+  StatefulSet,
+} from '../../../src/api/generated/types/apps-v1.ts';
 import type { Job } from '../../../src/api/generated/types/batch-v1.ts';
 import type { Node, Pod, ResourceQuota, Service } from '../../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../../src/api/generated/types/discovery-v1.ts';
-import type { PodDisruptionBudget } from '../../../src/api/generated/types/policy-v1.ts';
 import type { OwnerReference } from '../../../src/api/generated/types/meta-v1.ts';
+import type { PodDisruptionBudget } from '../../../src/api/generated/types/policy-v1.ts';
 import type { Written } from './trace.ts';
 
 interface Kinds {
@@ -83,10 +88,7 @@ export class ClusterModel {
   }
 
   #index(key: string, before: Pod | undefined, now: Pod | undefined): void {
-    const put = (
-      index: Map<string, Map<string, Pod>>,
-      of: (pod: Pod) => string | undefined,
-    ): void => {
+    const put = (index: Map<string, Map<string, Pod>>, of: (pod: Pod) => string | undefined): void => {
       const [old, next] = [before && of(before), now && of(now)];
       if (old !== undefined && old !== next) index.get(old)?.delete(key);
       if (next === undefined) return;

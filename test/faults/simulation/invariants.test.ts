@@ -19,10 +19,20 @@ class Teller {
     violated: (text) => void this.violations.push(text),
   });
 
-  write(path: string, object: { metadata?: object; [member: string]: unknown }, type: 'put' | 'delete' = 'put'): void {
+  write(
+    path: string,
+    object: { metadata?: object; [member: string]: unknown },
+    type: 'put' | 'delete' = 'put',
+  ): void {
     this.seconds += 10;
     const [name, namespace] = path.split('/').reverse();
-    const metadata = { name, namespace, uid: name, creationTimestamp: '2026-01-01T00:00:00Z', ...object.metadata };
+    const metadata = {
+      name,
+      namespace,
+      uid: name,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...object.metadata,
+    };
     const value = Buffer.from(JSON.stringify({ ...object, metadata }));
     const change = this.#model.take({ seconds: this.seconds, type, key: `/registry/${path}`, value });
     if (change !== undefined) this.invariants.see(change);
@@ -33,7 +43,15 @@ class Teller {
     const status = { allocatable: { cpu: '1', memory: '1Gi' } };
     this.write('core/nodes/n', { metadata: { labels }, spec: more, status });
   }
-  pod(name: string, { owner = 'rs', spec = {}, status = {}, ...more }: { owner?: string; spec?: object; status?: object; deletionTimestamp?: string } = {}): void {
+  pod(
+    name: string,
+    {
+      owner = 'rs',
+      spec = {},
+      status = {},
+      ...more
+    }: { owner?: string; spec?: object; status?: object; deletionTimestamp?: string } = {},
+  ): void {
     const metadata = { ...owned(owner), labels: { app: 'd' }, ...more };
     this.write(`core/pods/x/${name}`, { metadata, spec: { containers: [], ...spec }, status });
   }
@@ -59,7 +77,9 @@ test('a pod that goes from one node to another', () => {
   told.node();
   told.pod('a');
   told.pod('a', { spec: bound });
-  told.breaks(/^a pod is bound once: x\/a went from n to m/, () => told.pod('a', { spec: { nodeName: 'm' } }));
+  told.breaks(/^a pod is bound once: x\/a went from n to m/, () =>
+    told.pod('a', { spec: { nodeName: 'm' } }),
+  );
 });
 
 test('a pod on a node of another system, and on one that keeps it out', () => {

@@ -1,10 +1,19 @@
 // What must hold at every write, whatever else happens; what may be late because somebody has not heard yet is late by so much.
+
+import { podRequestAmounts } from '../../../src/api/core/v1/pod-resources.ts';
 import type { Deployment } from '../../../src/api/generated/types/apps-v1.ts';
 import type { Node, Pod } from '../../../src/api/generated/types/core-v1.ts';
-import { podRequestAmounts } from '../../../src/api/core/v1/pod-resources.ts';
-import { findUntoleratedTaint } from '../../../src/component-helpers/taints.ts';
 import { parseQuantity } from '../../../src/apimachinery/quantity.ts';
-import { type Change, type ClusterModel, isFinished, isGoing, isLive, isReady, ownerUid } from './cluster-model.ts';
+import { findUntoleratedTaint } from '../../../src/component-helpers/taints.ts';
+import {
+  type Change,
+  type ClusterModel,
+  isFinished,
+  isGoing,
+  isLive,
+  isReady,
+  ownerUid,
+} from './cluster-model.ts';
 
 export interface InvariantOptions {
   readonly model: ClusterModel;
@@ -113,18 +122,12 @@ export class Invariants {
   }
 
   see(change: Change): void {
-    switch (change.kind) {
-      case 'core/pods':
-        return this.#pod(change as Change<'core/pods'>);
-      case 'core/nodes':
-        return this.#node(change as Change<'core/nodes'>);
-      case 'apps/deployments':
-        return this.#deployment(change as Change<'apps/deployments'>);
-      case 'apps/statefulsets':
-        return this.#statefulSet(change as Change<'apps/statefulsets'>);
-      case 'batch/jobs':
-        return this.#job(change as Change<'batch/jobs'>);
-    }
+    const { kind } = change;
+    if (kind === 'core/pods') this.#pod(change as Change<'core/pods'>);
+    else if (kind === 'core/nodes') this.#node(change as Change<'core/nodes'>);
+    else if (kind === 'apps/deployments') this.#deployment(change as Change<'apps/deployments'>);
+    else if (kind === 'apps/statefulsets') this.#statefulSet(change as Change<'apps/statefulsets'>);
+    else if (kind === 'batch/jobs') this.#job(change as Change<'batch/jobs'>);
   }
 
   #recent(map: Map<string, Recent>, uid: string): Recent {
@@ -152,7 +155,11 @@ export class Invariants {
     this.#recent(this.#parallel, now.metadata.uid!).put(seconds, suspend === true ? 0 : parallelism);
     const { succeeded = 0 } = now.status ?? {};
     if (!this.#options.answersAreLost)
-      this.#ask('a Job completes no more than it is to', succeeded <= completions, () => `${now.metadata.name}: ${succeeded} of ${completions}`);
+      this.#ask(
+        'a Job completes no more than it is to',
+        succeeded <= completions,
+        () => `${now.metadata.name}: ${succeeded} of ${completions}`,
+      );
   }
 
   #node({ before, now, seconds }: Change<'core/nodes'>): void {
@@ -170,8 +177,7 @@ export class Invariants {
     const is = now !== undefined && isLive(now) && isReady(now);
     if (was === is) return;
     const app = (before ?? now)!.metadata.labels?.['app'] ?? '';
-    const isEvicted =
-      was && this.#evicting.has(before.metadata.uid!) && (now === undefined || isGoing(now));
+    const isEvicted = was && this.#evicting.has(before.metadata.uid!) && (now === undefined || isGoing(now));
     if (isEvicted) this.#evicted(before, app, seconds);
     else this.#changedAt.set(app, seconds);
     if (isEvicted) this.#disturbedAt = seconds;
@@ -203,7 +209,8 @@ export class Invariants {
     this.#ask(
       'a pod is bound to a node that takes it',
       taint === undefined,
-      () => `${hold(pod)} is on ${node.metadata.name}, which has had ${JSON.stringify(taint)} for ${seconds - since} s`,
+      () =>
+        `${hold(pod)} is on ${node.metadata.name}, which has had ${JSON.stringify(taint)} for ${seconds - since} s`,
     );
   }
 
@@ -222,7 +229,9 @@ export class Invariants {
   }
 
   #deploymentOf(pod: Pod): Deployment | undefined {
-    const set = this.#options.model.list('apps/replicasets').find(({ metadata }) => metadata.uid === ownerUid(pod));
+    const set = this.#options.model
+      .list('apps/replicasets')
+      .find(({ metadata }) => metadata.uid === ownerUid(pod));
     const uid = set && ownerUid(set);
     return this.#options.model.list('apps/deployments').find(({ metadata }) => metadata.uid === uid);
   }
@@ -238,7 +247,9 @@ export class Invariants {
     const deployment = this.#deploymentOf(pod);
     if (deployment !== undefined) {
       const live = this.#podsOfDeployment(deployment).filter(isLive).length;
-      const most = Math.max(...this.#recent(this.#most, deployment.metadata.uid!).of(seconds, this.#since(seconds)));
+      const most = Math.max(
+        ...this.#recent(this.#most, deployment.metadata.uid!).of(seconds, this.#since(seconds)),
+      );
       this.#ask(
         'a Deployment never has more than its surge',
         live <= most,
@@ -250,7 +261,11 @@ export class Invariants {
     if (job !== undefined) {
       const active = this.#options.model.podsOf(owner!).filter(isLive).length;
       const most = Math.max(...this.#recent(this.#parallel, owner!).of(seconds, this.#since(seconds)));
-      this.#ask('a Job runs no more than it may at once', active <= most, () => `${job.metadata.name}: ${active} of ${most}`);
+      this.#ask(
+        'a Job runs no more than it may at once',
+        active <= most,
+        () => `${job.metadata.name}: ${active} of ${most}`,
+      );
     }
     this.#oneDaemonEach(pod, owner);
   }
@@ -272,16 +287,26 @@ export class Invariants {
     const { model } = this.#options;
     const wall = Date.parse(pod.metadata.creationTimestamp!);
     const { namespace } = pod.metadata;
-    for (const quota of model.list('core/resourcequotas').filter(({ metadata }) => metadata.namespace === namespace)) {
+    for (const quota of model
+      .list('core/resourcequotas')
+      .filter(({ metadata }) => metadata.namespace === namespace)) {
       const counted = model
         .list('core/pods')
         .filter((one) => one.metadata.namespace === namespace && !isFinished(one) && !isOverdue(one, wall));
       const most = quota.spec?.hard?.['pods'];
       if (most !== undefined)
-        this.#ask('a quota is never passed', counted.length <= Number(most), () => `${counted.length} pods of ${most} at ${seconds}`);
+        this.#ask(
+          'a quota is never passed',
+          counted.length <= Number(most),
+          () => `${counted.length} pods of ${most} at ${seconds}`,
+        );
       const cpu = quota.spec?.hard?.['requests.cpu'];
       if (cpu !== undefined)
-        this.#ask('a quota is never passed', nano(counted, 'cpu') <= parseQuantity(cpu).nano, () => `cpu ${nano(counted, 'cpu')} of ${cpu}`);
+        this.#ask(
+          'a quota is never passed',
+          nano(counted, 'cpu') <= parseQuantity(cpu).nano,
+          () => `cpu ${nano(counted, 'cpu')} of ${cpu}`,
+        );
     }
   }
 
@@ -302,7 +327,8 @@ export class Invariants {
       this.#ask(
         'an eviction leaves what the budget asks for',
         healthy >= least,
-        () => `${metadata!.name} has ${healthy} healthy pods without ${hold(pod)}, ${least} must be; it says ${JSON.stringify(status)}`,
+        () =>
+          `${metadata!.name} has ${healthy} healthy pods without ${hold(pod)}, ${least} must be; it says ${JSON.stringify(status)}`,
       );
     }
   }
@@ -313,11 +339,14 @@ export class Invariants {
     if (answersAreLost || deployment === undefined || isGoing(deployment as never)) return;
     if (seconds - this.#disturbedAt <= staleSeconds + settlingSeconds) return;
     const available = this.#podsOfDeployment(deployment).filter((one) => isLive(one) && isReady(one)).length;
-    const least = Math.min(...this.#recent(this.#least, deployment.metadata.uid!).of(seconds, this.#since(seconds)));
+    const least = Math.min(
+      ...this.#recent(this.#least, deployment.metadata.uid!).of(seconds, this.#since(seconds)),
+    );
     this.#ask(
       'a rollout never takes more than it may',
       available >= least,
-      () => `${deployment.metadata.name} has ${available} available without ${hold(pod)}, at least ${least} must be`,
+      () =>
+        `${deployment.metadata.name} has ${available} available without ${hold(pod)}, at least ${least} must be`,
     );
   }
 }

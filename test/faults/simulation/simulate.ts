@@ -1,6 +1,7 @@
 // One simulation: a cluster, a story and its weather out of a seed, what must hold at each step, and how it ended.
-import { chanceOf } from './chance.ts';
+
 import { unmet } from './at-rest.ts';
+import { chanceOf } from './chance.ts';
 import { ClusterModel } from './cluster-model.ts';
 import { Invariants } from './invariants.ts';
 import { SimulatedCluster } from './simulated-cluster.ts';
@@ -134,7 +135,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     if (failure !== undefined) throw failure;
     if (!over && violations.length === 0) violated('the story does not end');
     const repairedAt = time.seconds;
-    const convergedAt = violations.length > 0 ? undefined : await converge(cluster, model, violations, violated);
+    const convergedAt =
+      violations.length > 0 ? undefined : await converge(cluster, model, violations, violated);
     for (const fault of cluster.faults) violated(`a component failed: ${fault}`);
     time.assertAlone();
     return {
@@ -153,7 +155,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 }
 
 /** No two pods of one name run at the same time, on whichever nodes: a StatefulSet promises that of its members. */
-async function watchRuntimes({ nodes, time }: SimulatedCluster, violated: (text: string) => void): Promise<void> {
+async function watchRuntimes(
+  { nodes, time }: SimulatedCluster,
+  violated: (text: string) => void,
+): Promise<void> {
   for (;;) {
     const running = new Map<string, string>();
     for (const [node, { cri }] of nodes)

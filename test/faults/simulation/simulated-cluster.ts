@@ -1,21 +1,22 @@
 // A whole cluster in one process and in virtual time: API server over memory, controllers, scheduler, nodes of both systems.
-import { createEventRecorder } from '../../../src/client/event-recorder.ts';
+
 import { createInformerFactory } from '../../../src/client/cache/informer-factory.ts';
 import { dropManagedFields } from '../../../src/client/cache/shared-informer.ts';
 import type { Client } from '../../../src/client/client.ts';
-import { silentLogger, type Logger } from '../../../src/component-base/logger.ts';
+import { createEventRecorder } from '../../../src/client/event-recorder.ts';
+import { type Logger, silentLogger } from '../../../src/component-base/logger.ts';
 import { createMetrics } from '../../../src/component-base/metrics.ts';
+import { systemClock } from '../../../src/component-base/system-clock.ts';
 import { startAllControllers } from '../../../src/controllers/start-controllers.ts';
+import { openPki, type Pki } from '../../../src/controlplane/pki.ts';
 import {
   administrator,
   startTestControlPlane,
   type TestControlPlane,
 } from '../../../src/controlplane/testing/test-control-plane.ts';
-import { openPki, type Pki } from '../../../src/controlplane/pki.ts';
 import { schedulerName } from '../../../src/scheduler/cluster-events.ts';
 import { startScheduler } from '../../../src/scheduler/scheduler.ts';
 import { MemoryStorage } from '../../../src/storage/memory/memory-storage.ts';
-import { systemClock } from '../../../src/component-base/system-clock.ts';
 import { chanceOf, randomOf } from './chance.ts';
 import { type NodePlan, SimulatedNode } from './simulated-node.ts';
 import { calm, type Network, SimulatedProcess, type Weather } from './simulated-process.ts';

@@ -1,9 +1,10 @@
 // One node: a machine with a runtime that goes on without its agent, and an agent that can die and come again.
+
+import { nodes } from '../../../src/api/generated/resources.ts';
 import { createInformerFactory } from '../../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../../src/client/client.ts';
 import type { Logger } from '../../../src/component-base/logger.ts';
 import { windowsVersionOf } from '../../../src/component-helpers/windows-image-match.ts';
-import { nodes } from '../../../src/api/generated/resources.ts';
 import { startKubelet } from '../../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../../src/kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../../src/kubelet/node-os/node-os.ts';
@@ -13,9 +14,9 @@ import { createSimulatedRuntime } from '../../../src/kubelet/simulated/simulated
 import type { Files } from '../../../src/os/files.ts';
 import type { HostStats } from '../../../src/os/stats.ts';
 import type { Cri } from '../../../src/rpc-api/cri.ts';
-import type { VirtualTime } from './virtual-time.ts';
 import { randomOf } from './chance.ts';
 import { type Network, SimulatedProcess } from './simulated-process.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 export interface NodePlan {
   readonly name: string;

@@ -109,7 +109,10 @@ export class Story {
   async tell(acts: number): Promise<void> {
     const { cluster, mood } = this.parts;
     await cluster.client.create(resources.namespaces, { metadata: { name: namespace } } as never);
-    await cluster.client.create(resources.priorityclasses, { metadata: { name: 'urgent' }, value: 1000 } as never);
+    await cluster.client.create(resources.priorityclasses, {
+      metadata: { name: 'urgent' },
+      value: 1000,
+    } as never);
     await this.sleep(2);
     for (const kind of ['Deployment', 'StatefulSet', 'Deployment', 'DaemonSet', 'Job'] as const)
       this.note(await this.add(kind));
@@ -144,7 +147,15 @@ export class Story {
 
   async #repair(): Promise<void> {
     const { cluster } = this.parts;
-    cluster.weather = { ...cluster.network.weather, refused: 0, lost: 0, conflict: 0, cut: 0, expired: 0, lag: 0 };
+    cluster.weather = {
+      ...cluster.network.weather,
+      refused: 0,
+      lost: 0,
+      conflict: 0,
+      cut: 0,
+      expired: 0,
+      lag: 0,
+    };
     for (const component of components) cluster.start(component).diesAt = undefined;
     for (const [name, node] of cluster.nodes) {
       node.start().diesAt = undefined;
@@ -209,9 +220,17 @@ const remove: Act = async (story) => {
 
 const setQuota: Act = async (story) => {
   const { client } = story.parts.cluster;
-  const hard = story.chance.pick<Record<string, string>>([{ pods: '8' }, { pods: '14' }, { 'requests.cpu': '2' }, { pods: '60' }]);
+  const hard = story.chance.pick<Record<string, string>>([
+    { pods: '8' },
+    { pods: '14' },
+    { 'requests.cpu': '2' },
+    { pods: '60' },
+  ]);
   await client.deleteCollection(resources.resourcequotas, { namespace });
-  await client.create(resources.resourcequotas, { metadata: { name: 'room', namespace }, spec: { hard } } as never);
+  await client.create(resources.resourcequotas, {
+    metadata: { name: 'room', namespace },
+    spec: { hard },
+  } as never);
   return `quota ${JSON.stringify(hard)}`;
 };
 

@@ -39,7 +39,10 @@ function template(
   chance: SeededRandom,
   os: string,
   app: string,
-  { cpu = chance.pick(['50m', '100m', '250m', '400m']), ...more }: Special & { readonly restartPolicy?: string } = {},
+  {
+    cpu = chance.pick(['50m', '100m', '250m', '400m']),
+    ...more
+  }: Special & { readonly restartPolicy?: string } = {},
 ): object {
   return {
     metadata: { labels: { app }, annotations: { version: '1' } },
@@ -101,13 +104,19 @@ export function workloadOf(
   if (kind === 'DaemonSet')
     spec['updateStrategy'] = {
       type: 'RollingUpdate',
-      rollingUpdate: chance.below(2) === 0 ? { maxUnavailable: 1 + chance.below(2) } : { maxSurge: 1, maxUnavailable: 0 },
+      rollingUpdate:
+        chance.below(2) === 0 ? { maxUnavailable: 1 + chance.below(2) } : { maxSurge: 1, maxUnavailable: 0 },
     };
   if (kind === 'Job') {
     const annotations = { 'porthole.dev/simulated-run-seconds': String(1 + chance.below(60)) };
     const made = template(chance, os, name, { restartPolicy: chance.pick(['Never', 'OnFailure']) });
     const completionMode = chance.pick(['NonIndexed', 'Indexed']);
-    Object.assign(spec, { completions: replicas, parallelism: 1 + chance.below(3), completionMode, backoffLimit: 1000 });
+    Object.assign(spec, {
+      completions: replicas,
+      parallelism: 1 + chance.below(3),
+      completionMode,
+      backoffLimit: 1000,
+    });
     spec['template'] = { ...made, metadata: { labels: { app: name }, annotations } };
     delete spec['selector'];
   }
@@ -119,7 +128,10 @@ export function workloadOf(
     version: 1,
     create: async (client) => {
       if (limits !== undefined)
-        await client.create(resources.poddisruptionbudgets, { metadata, spec: { selector, ...limits } } as never);
+        await client.create(resources.poddisruptionbudgets, {
+          metadata,
+          spec: { selector, ...limits },
+        } as never);
       if (kind !== 'Job')
         await client.create(resources.services, {
           metadata,

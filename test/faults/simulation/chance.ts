@@ -3,7 +3,7 @@ import type { Random } from '../../../src/base/random.ts';
 import { type SeededRandom, seededRandom } from '../../harness/seeded-random.ts';
 
 /** FNV-1a: each part of a simulation draws numbers of its own, so that one that draws more changes no other. */
-export function seedOf(seed: number, name: string): number {
+function seedOf(seed: number, name: string): number {
   let hash = 0x811c9dc5 ^ seed;
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
   return hash >>> 0;

@@ -49,7 +49,7 @@ const bound = (value: number | string | undefined, total: number, up: boolean): 
 };
 
 /** maxSurge and maxUnavailable; of both zero, upstream takes one as unavailable. */
-export function rolloutBounds({ spec }: Deployment): { readonly most: number; readonly least: number } {
+function rolloutBounds({ spec }: Deployment): { readonly most: number; readonly least: number } {
   const replicas = spec.replicas ?? 1;
   if (spec.strategy?.type === 'Recreate') return { most: replicas, least: 0 };
   const { maxSurge = '25%', maxUnavailable = '25%' } = spec.strategy?.rollingUpdate ?? {};

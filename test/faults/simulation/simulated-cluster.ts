@@ -1,7 +1,5 @@
 // A whole cluster in one process and in virtual time: API server over memory, controllers, scheduler, nodes of both systems.
 
-import { createInformerFactory } from '../../../src/client/cache/informer-factory.ts';
-import { dropManagedFields } from '../../../src/client/cache/shared-informer.ts';
 import type { Client } from '../../../src/client/client.ts';
 import { createEventRecorder } from '../../../src/client/event-recorder.ts';
 import { type Logger, silentLogger } from '../../../src/component-base/logger.ts';
@@ -17,6 +15,7 @@ import {
 import { schedulerName } from '../../../src/scheduler/cluster-events.ts';
 import { startScheduler } from '../../../src/scheduler/scheduler.ts';
 import { MemoryStorage } from '../../../src/storage/memory/memory-storage.ts';
+import { frozenInformers } from '../../harness/frozen-informers.ts';
 import { chanceOf, randomOf } from './chance.ts';
 import { type NodePlan, SimulatedNode } from './simulated-node.ts';
 import { calm, type Network, SimulatedProcess, type Weather } from './simulated-process.ts';
@@ -150,10 +149,7 @@ export class SimulatedCluster {
 
   #informers(process: SimulatedProcess, random: ReturnType<typeof randomOf>) {
     const client = process.client(this.#server.controlPlane.reader);
-    return createInformerFactory(
-      { client, clock: process.clock, random, log: this.#log },
-      { trim: dropManagedFields },
-    );
+    return frozenInformers({ client, clock: process.clock, random, log: this.#log });
   }
 
   #startControllers(process: SimulatedProcess, random: ReturnType<typeof randomOf>): void {

@@ -1,7 +1,6 @@
 // One node: a machine with a runtime that goes on without its agent, and an agent that can die and come again.
 
 import { nodes } from '../../../src/api/generated/resources.ts';
-import { createInformerFactory } from '../../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../../src/client/client.ts';
 import type { Logger } from '../../../src/component-base/logger.ts';
 import { windowsVersionOf } from '../../../src/component-helpers/windows-image-match.ts';
@@ -14,6 +13,7 @@ import { createSimulatedRuntime } from '../../../src/kubelet/simulated/simulated
 import type { Files } from '../../../src/os/files.ts';
 import type { HostStats } from '../../../src/os/stats.ts';
 import type { Cri } from '../../../src/rpc-api/cri.ts';
+import { frozenInformers } from '../../harness/frozen-informers.ts';
 import { randomOf } from './chance.ts';
 import { type Network, SimulatedProcess } from './simulated-process.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -132,7 +132,7 @@ export class SimulatedNode {
     const { address, name } = this.plan;
     const client = agent.client(this.#world.nodeClient(name));
     const common = { client, clock: agent.clock, random, log };
-    const informers = createInformerFactory(common);
+    const informers = frozenInformers(common);
     const stats = statsOf(this.plan);
     while (!agent.isDead) {
       try {

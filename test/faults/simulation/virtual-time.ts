@@ -13,8 +13,8 @@ const countOf = (kind: string): number =>
 const strange = (): string =>
   process
     .getActiveResourcesInfo()
-    .filter((name) => name === 'Timeout' || name.endsWith('Req') || name.endsWith('Wrap') === false)
-    .filter((name) => name !== 'Immediate')
+    // Pipes and terminals are those of who started it.
+    .filter((name) => name !== 'Immediate' && !name.endsWith('Wrap'))
     .sort()
     .join();
 

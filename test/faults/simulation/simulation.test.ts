@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type SimulationResult, simulate, simulationText } from './simulate.ts';
 
-/** A share of the seeds: three of each climate. More: PORTHOLE_SIMULATION_SEEDS. */
-const seeds = Number(process.env['PORTHOLE_SIMULATION_SEEDS'] ?? 12);
+/** A share of the seeds: two of each climate. More: PORTHOLE_SIMULATION_SEEDS. */
+const seeds = Number(process.env['PORTHOLE_SIMULATION_SEEDS'] ?? 8);
 
 const holds = (result: SimulationResult): void =>
   assert.equal(result.violations.length, 0, `\n${simulationText(result)}`);

@@ -13,6 +13,7 @@ describe('allControllers', () => {
       rootCa: { now: () => '' },
       clusterCIDRs: ['10.244.0.0/16'],
       storageVersionMigrator: true,
+      loadBalancerRange: '203.0.113.0/24',
     }).map(({ name }) => name);
     assert.deepEqual([...names].sort(), files.sort());
   });

@@ -8,6 +8,7 @@ const running = allControllers({
   rootCa: { now: () => '' },
   clusterCIDRs: [],
   storageVersionMigrator: true,
+  loadBalancerRange: '203.0.113.0/24',
 }).map(({ name }) => name);
 
 test('every controller of upstream runs here, or says why not', () => {
@@ -32,8 +33,8 @@ test('a name that is none is refused, and so is one that can not run', () => {
   assert.throws(() => disabledControllers(['*', 'jobs']), {
     message: "'jobs' is not in the list of known controllers",
   });
-  assert.throws(() => disabledControllers(['*', 'service-lb-controller']), {
-    message: "'service-lb-controller' does not run here: there is no cloud",
+  assert.throws(() => disabledControllers(['*', 'node-route-controller']), {
+    message: "'node-route-controller' does not run here: there is no cloud",
   });
-  assert.deepEqual(disabledControllers(['*', '-service-lb-controller']), []);
+  assert.deepEqual(disabledControllers(['*', '-node-route-controller']), []);
 });

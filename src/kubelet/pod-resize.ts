@@ -11,6 +11,7 @@ import {
   asksForMore,
   differsFrom,
   type PodAllocation,
+  resizeConditionTypes,
   toldAllocation,
   wholeAllocation,
   withAllocation,
@@ -36,8 +37,6 @@ export interface ContainerResize {
 export interface ContainerResizes {
   of(pod: Pod, container: AnyContainer, observed: ObservedContainer): ContainerResize | undefined;
 }
-
-export const resizeConditionTypes = ['PodResizePending', 'PodResizeInProgress'] as const;
 
 interface Said {
   readonly reason?: string;

@@ -7,7 +7,7 @@ import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { HistogramMetric, MetricsRegistry } from '../component-base/metrics.ts';
 import { podText, podUid } from './pod-format.ts';
-import { resizeConditionTypes } from './pod-resize.ts';
+import { resizeConditionTypes } from './resources/pod-allocation.ts';
 
 export interface StatusManager {
   set(pod: Pod, status: PodStatus): void;

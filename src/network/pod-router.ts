@@ -35,6 +35,14 @@ export interface PodRouterOptions {
 /** The set of announced addresses is written as a whole this often, in case something else changed it. As Services' rules. */
 const wholeMs = 3_600_000;
 
+/** Answers with its end. */
+const announce = (services: Informer<Service>, announced: Announced, changed: () => void): (() => void) =>
+  services.addHandler({
+    added: (service) => announced.change(undefined, service) && changed(),
+    updated: (old, service) => announced.change(old, service) && changed(),
+    deleted: (service) => announced.change(service, undefined) && changed(),
+  });
+
 /** Its routes and sets stay when it stops, so that a restart of the server cuts no connection; they go with the fabric. */
 export function startPodRouter(options: PodRouterOptions): NetworkAgent {
   const { clock, clusterCIDR, clusterName, log, serviceCIDR, services, tables } = options;
@@ -85,14 +93,10 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     settings: machineSettings(bridge),
     clock,
     log,
-    moreRoutes: options.balancer && (() => balancer.routes()),
+    moreRoutes: () => balancer.routes(),
     onNodes: guard,
   });
-  const removeHandler = services.addHandler({
-    added: (service) => announced.change(undefined, service) && agent.refresh(),
-    updated: (old, service) => announced.change(old, service) && agent.refresh(),
-    deleted: (service) => announced.change(service, undefined) && agent.refresh(),
-  });
+  const removeHandler = announce(services, announced, () => agent.refresh());
   const stopBalancer = balancer.start(() => agent.refresh());
   const stop = async (): Promise<void> => {
     stopBalancer();

@@ -81,7 +81,7 @@ test("flags of kube-controller-manager's are taken, or refused with the reason",
   assert.doesNotThrow(() => parse(...ofKubeadmsControllers));
   const rows: [string, RegExp][] = [
     ['--controllers=*,jobs', /'jobs' is not in the list of known controllers$/],
-    ['--controllers=*,service-lb-controller', /does not run here: there is no cloud$/],
+    ['--controllers=*,node-route-controller', /does not run here: there is no cloud$/],
     ['--concurrent-job-syncs=0', /not a number from 1 to 1000$/],
     ['--use-service-account-credentials=false', /each controller acts as its own account always$/],
     ['--kubeconfig=/etc/kubernetes/controller-manager.conf', /the controllers run in this process/],

@@ -9,6 +9,9 @@ import { quantitiesEqual } from '../../apimachinery/quantity.ts';
 import { isSidecar } from '../pod-format.ts';
 import { podDemand } from './qos.ts';
 
+/** What is told of a change, as long as it is not done. */
+export const resizeConditionTypes = ['PodResizePending', 'PodResizeInProgress'] as const;
+
 export interface PodAllocation {
   /** Of the pod as a whole; undefined: it speaks for its containers only. */
   readonly pod: ResourceRequirements | undefined;
@@ -54,10 +57,8 @@ const sameList = (a: List, b: List): boolean =>
   });
 
 /** Of what can be changed while a pod runs. */
-export const sameResources = (
-  a: ResourceRequirements | undefined,
-  b: ResourceRequirements | undefined,
-): boolean => sameList(a?.requests, b?.requests) && sameList(a?.limits, b?.limits);
+const sameResources = (a: ResourceRequirements | undefined, b: ResourceRequirements | undefined): boolean =>
+  sameList(a?.requests, b?.requests) && sameList(a?.limits, b?.limits);
 
 /** Whether the pod asks for something else than it has. */
 export const differsFrom = (pod: Pod, has: PodAllocation): boolean =>

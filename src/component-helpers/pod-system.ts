@@ -1,5 +1,5 @@
 // For which operating system a pod is, in a cluster with nodes of several: as it says, as its images say, else Linux.
-import type { PodSpec } from '../api/generated/types/core-v1.ts';
+import type { Node, PodSpec } from '../api/generated/types/core-v1.ts';
 import { parseImageReference } from './image-reference.ts';
 
 const osLabels: ReadonlySet<string> = new Set([
@@ -28,6 +28,13 @@ function listedNames(image: string): readonly string[] {
 }
 
 const osOf = (node: SystemNode): string | undefined => node.labels?.['kubernetes.io/os'];
+
+export const systemOf = ({ metadata }: Pick<Node, 'metadata'>): string | undefined =>
+  metadata.labels?.['kubernetes.io/os'];
+
+/** A pod that does not say for which it is may be for either. */
+export const isMixed = (systems: ReadonlySet<string | undefined>): boolean =>
+  systems.has('linux') && systems.has('windows');
 
 /** Selector and affinity decide by themselves when they name the system. */
 function selectsSystem(spec: PodSpec): boolean {
@@ -63,8 +70,7 @@ function hasWindowsImage(spec: PodSpec, nodes: readonly SystemNode[]): boolean {
  */
 export function podSystem(spec: PodSpec, nodes: readonly SystemNode[]): string | undefined {
   if (spec.os !== undefined) return spec.os.name;
-  const systems = new Set(nodes.map(osOf));
-  if (!systems.has('linux') || !systems.has('windows') || selectsSystem(spec)) return undefined;
+  if (!isMixed(new Set(nodes.map(osOf))) || selectsSystem(spec)) return undefined;
   return hasWindowsOptions(spec) || hasWindowsImage(spec, nodes) ? 'windows' : 'linux';
 }
 

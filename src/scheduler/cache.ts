@@ -1,5 +1,6 @@
 // The scheduler's picture of the cluster: nodes, their pods, and pods that it has placed but not yet seen bound.
 import type { Node, Pod } from '../api/generated/types/core-v1.ts';
+import { systemOf } from '../component-helpers/pod-system.ts';
 import { NodeInfo, podInfoOf } from './framework/node-info.ts';
 import { type Snapshot, snapshotOf } from './framework/snapshot.ts';
 
@@ -15,6 +16,7 @@ export class SchedulerCache {
   setNode(node: Node): void {
     const known = this.#nodes.get(node.metadata.name);
     if (known) {
+      if (systemOf(known.node) !== systemOf(node)) this.#snapshot = undefined;
       known.setNode(node);
       return;
     }

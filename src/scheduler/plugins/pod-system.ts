@@ -1,5 +1,5 @@
 // PodSystem: a pod goes to nodes of its operating system, which it says, its images show, or which is Linux.
-import { isOfSystem, podSystem } from '../../component-helpers/pod-system.ts';
+import { isMixed, isOfSystem, podSystem } from '../../component-helpers/pod-system.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
@@ -10,6 +10,7 @@ export const podSystemPlugin: Plugin = {
   name: 'PodSystem',
   requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'UnschedulablePodUpdate'],
   preFilter: (state, pod, snapshot) => {
+    if (pod.spec.os === undefined && !isMixed(snapshot.systems)) return { status: skip };
     const nodes = snapshot.nodes.map((node) => ({
       labels: node.node.metadata.labels,
       hasImage: (name: string) => node.images.has(name),

@@ -2,7 +2,7 @@
 import { nodes, services } from '../api/generated/resources.ts';
 import type { Service } from '../api/generated/types/core-v1.ts';
 import { referenceTo } from '../client/event-recorder.ts';
-import { may } from '../controller-runtime/access.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 import { AddressPool, ingressIPs, isBalancedHere } from './service-lb/address-pool.ts';
 
@@ -21,7 +21,7 @@ export function serviceLoadBalancerController(range: string): Controller {
     serviceAccount: 'service-controller',
     for: services,
     reads: [nodes],
-    access: [may('patch', services, 'status')],
+    access: [may('patch', services, 'status'), mayRecordEvents],
     // Who waits for an address that another had; a Service that goes enqueues nobody else.
     resyncMs: 60_000,
     // One after the other: an address is nobody's until it is given.

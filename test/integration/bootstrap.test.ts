@@ -21,8 +21,8 @@ test('an empty cluster has its namespaces, roles, classes and the Service kubern
     'system-node-critical',
   ]);
   const own = controllerRoles({}).filter(({ namespace }) => namespace === undefined).length;
-  assert.equal((await names(`${rbac}/clusterroles`)).length, 44 + own);
-  assert.equal((await names(`${rbac}/clusterrolebindings`)).length, 26 + own);
+  assert.equal((await names(`${rbac}/clusterroles`)).length, 40 + own);
+  assert.equal((await names(`${rbac}/clusterrolebindings`)).length, 22 + own);
   const namespace = await ask('GET', '/api/v1/namespaces/default');
   assert.deepEqual(namespace.body.status, { phase: 'Active' });
   const service = await ask('GET', '/api/v1/namespaces/default/services/kubernetes');

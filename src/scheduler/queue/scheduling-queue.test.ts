@@ -165,6 +165,13 @@ describe('the scheduling queue', () => {
       assert.equal(queue.counts().unschedulable, 1);
     });
 
+  test('asks the gate of a pod once for each event, though it holds it still', () => {
+    queue.add(makePod('gated', { spec: { schedulingGates: [{ name: 'wait' }] } }));
+    queue.moveAllOn('UnschedulablePodUpdatePodSchedulingGatesEliminated');
+    assert.equal(next(), undefined);
+    assert.equal(queue.counts().gated, 1);
+  });
+
   test('keeps a gated pod out until its gates are gone', () => {
     const pod = makePod('p', { spec: { schedulingGates: [{ name: 'wait' }] } });
     queue.add(pod);

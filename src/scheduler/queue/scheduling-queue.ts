@@ -201,8 +201,9 @@ export class SchedulingQueue implements PendingPods {
   moveAllOn(event: ClusterEvent, change: Change = nothing): void {
     const happened = { event, change };
     for (const tried of this.#inFlight.values()) this.#remember(tried, happened);
-    for (const [key, waiting] of this.#unschedulable)
-      if (this.#mayHelp(waiting, happened)) this.#wake(key, waiting, event);
+    // First found, then woken: whom a gate holds still comes back among them, and would be found again without end.
+    const helped = [...this.#unschedulable].filter(([, waiting]) => this.#mayHelp(waiting, happened));
+    for (const [key, waiting] of helped) this.#wake(key, waiting, event);
   }
 
   /** A pod that waits is tried at once. */
@@ -282,7 +283,9 @@ export class SchedulingQueue implements PendingPods {
     );
   }
 
+  /** A pod that was never tried, as one behind a gate, waits for nothing, as upstream. */
   #backoffMs(queued: QueuedPod): number {
+    if (queued.attempts === 0) return 0;
     return backoffMs(this.#options.backoff ?? usualBackoff, queued.attempts);
   }
 

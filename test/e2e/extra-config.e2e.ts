@@ -200,7 +200,8 @@ test('a flag or a file that is wrong is an error of up, and nothing is made', li
     [['--'], /is not apiserver\.<flag>=<value>/],
     [['apiserver.audit-log-path=a\nb'], /has a control character in it/],
     [[`apiserver.audit-log-path=${'x'.repeat(100_000)}`], /is longer than 32768 characters/],
-    [['scheduler.leader-elect=false'], /there are apiserver, controller-manager, kubelet/],
+    [['etcd.name=x'], /there are apiserver, controller-manager, scheduler, kubelet/],
+    [['scheduler.leader-elect=false'], /scheduler\.leader-elect: unknown option/],
   ];
   for (const [texts, message] of rows) {
     const { code, stderr } = await cluster.porthole([

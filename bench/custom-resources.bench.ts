@@ -80,7 +80,12 @@ async function createRuled(): Promise<Measurement> {
       server: server.target,
       work: creating(
         '/apis/example.com/v1/namespaces/default/ruled',
-        JSON.stringify({ metadata: { name: 'made-{i}' }, spec: ruledSpec() }),
+        JSON.stringify({
+          apiVersion: 'example.com/v1',
+          kind: 'Ruled',
+          metadata: { name: 'made-{i}' },
+          spec: ruledSpec(),
+        }),
       ),
       floor: {
         what: 'a pod, 3 KB',
